@@ -1,0 +1,90 @@
+/** What a tool is. One implementation serves every name and every route it is offered under (H40). */
+import type { CallId, CallOrigin, CallOutcome, Clock, ResultBlock, SessionId } from '@beige/protocol'
+import type { ExecClient } from '@beige/sandbox'
+
+/** `details` is for people and programs, never shown to a model: `code`, `diff`, `exit_code`, `path`… */
+export type ToolResult = {
+  content: readonly ResultBlock[]
+  isError: boolean
+  outcome: CallOutcome
+  details: Readonly<Record<string, unknown>>
+}
+
+export type ToolErrorCode =
+  | 'invalid_input'
+  | 'unknown_tool'
+  | 'denied'
+  | 'not_found'
+  | 'wrong_kind'
+  | 'binary'
+  | 'no_match'
+  | 'not_unique'
+  | 'overlap'
+  | 'no_change'
+  | 'stale'
+  | 'permission'
+  | 'no_space'
+  | 'limit'
+  | 'timeout'
+  | 'interrupted'
+  | 'unknown_outcome'
+  | 'endpoint'
+  | 'internal'
+
+/** The place where a session's tools run, opened at the first need and again when it died. */
+export interface Hands {
+  /** Rejects with the sandbox package's errors; a lost sandbox is made again by the next call (H27). */
+  open(signal: AbortSignal): Promise<{ exec: ExecClient; generation: string; workspace: string }>
+}
+
+/** What a program that calls a tool by its launcher is connected to. Absent when a model calls. */
+export interface CallStreams {
+  stdin: AsyncIterable<Uint8Array>
+  stdout(bytes: Uint8Array): Promise<void>
+  stderr(bytes: Uint8Array): Promise<void>
+}
+
+export interface ToolContext {
+  readonly callId: CallId
+  readonly sessionId: SessionId | null
+  readonly hands: Hands
+  /** Absolute folder inside the sandbox that relative paths start from. */
+  readonly cwd: string
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** Added to the environment of commands, e.g. the token of the call. */
+  readonly env: Readonly<Record<string, string>>
+  /** ETags of files that this session has seen, by canonical path. */
+  readonly seenFiles: Map<string, string>
+  readonly streams?: CallStreams
+  /** The newest output while it runs; throttled by whoever shows it. */
+  progress(snapshot: string, bytes: number): void
+}
+
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the input, closed objects; built with pi-schema. */
+  readonly inputSchema: object
+  /** False: an unknown outcome is told to the model and never repeated. */
+  readonly idempotent: boolean
+  readonly mode: 'shared' | 'exclusive'
+  /** Canonicalised by the pipeline; calls of one message that share a path wait for each other. */
+  lockPath?(input: unknown): string | null
+  /**
+   * `input` has passed `inputSchema`. Failures are results; it throws only `BeigeError`s (rendered by the pipeline) and,
+   * after an abort, the signal's reason.
+   */
+  run(input: unknown, context: ToolContext): Promise<ToolResult>
+}
+
+export type ToolCall = {
+  callId: CallId
+  name: string
+  input: unknown
+  origin: CallOrigin
+  /** The call that a launcher, app or plugin call came from. */
+  parent?: CallId
+  streams?: CallStreams
+  cwd?: string
+}

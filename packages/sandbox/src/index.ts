@@ -1,0 +1,2 @@
+export * from './exec-client.ts'
+export * from './sandbox.ts'
