@@ -33,6 +33,8 @@ export type ToolErrorCode =
 
 /** The place where a session's tools run, opened at the first need and again when it died. */
 export interface Hands {
+  /** Names the place, e.g. for locks: two sessions with one sandbox have the same. */
+  readonly id: string
   /** Rejects with the sandbox package's errors; a lost sandbox is made again by the next call (H27). */
   open(signal: AbortSignal): Promise<{ exec: ExecClient; generation: string; workspace: string }>
 }
@@ -69,8 +71,8 @@ export interface Tool {
   /** False: an unknown outcome is told to the model and never repeated. */
   readonly idempotent: boolean
   readonly mode: 'shared' | 'exclusive'
-  /** Canonicalised by the pipeline; calls of one message that share a path wait for each other. */
-  lockPath?(input: unknown): string | null
+  /** The path it works on, for locks: calls that share one wait for each other. */
+  lock?(input: unknown): { path: string; mode: 'shared' | 'exclusive' } | null
   /**
    * `input` has passed `inputSchema`. Failures are results; it throws only `BeigeError`s (rendered by the pipeline) and,
    * after an abort, the signal's reason.

@@ -1,0 +1,32 @@
+import { type ErrorTable, failer } from '@beige/protocol'
+
+export const harnessErrors = {
+  storage: {
+    says: 'the session could not be written: {reason}',
+    retryable: true,
+    advice: 'Make room or repair the disk, then send the prompt again; nothing acknowledged is lost',
+  },
+  audit: {
+    says: 'the audit log could not be written, so {tool} did not run: {reason}',
+    retryable: true,
+    advice: 'Make room under the logs folder; see: beige audit verify',
+  },
+  model: {
+    says: '{model} did not answer: {reason}',
+    retryable: true,
+    advice: 'Send the prompt again, or choose another model',
+  },
+  max_steps: {
+    says: 'stopped after {steps} turns',
+    retryable: false,
+    advice: 'Send another prompt to go on, or raise --max-steps',
+  },
+  stuck: {
+    says: '{tool} was called {times} times in a row with the same input and result',
+    retryable: false,
+    advice: 'Tell the agent what to do differently',
+  },
+  aborted: { says: 'the run was stopped', retryable: false, advice: 'Send another prompt to go on' },
+} as const satisfies ErrorTable
+
+export const fail = failer(harnessErrors)

@@ -1,0 +1,163 @@
+/**
+ * The one way in which any tool call runs, whoever makes it: validate, policy, audit start, journal, run, bound, audit
+ * end. Core tools, plugin tools, launchers and HTTP exec enter at `runCall` and nowhere else (H77).
+ */
+import { BeigeError, type Clock, isError, messageOf, nearest, type ResultBlock } from '@beige/protocol'
+import { fail } from './errors.ts'
+import type { Locks } from './locks.ts'
+import type { Audit, AuditStory, Decision, Policy } from './policy.ts'
+import type { Tool, ToolCall, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
+import { checkInput } from './tool-input.ts'
+
+/** The session's own record of a call; absent for calls that belong to another call (launchers, plugins). */
+export interface Journal {
+  /** Durable before the call runs. */
+  started(call: ToolCall, tool: Tool): Promise<void>
+  /** Durable before the result reaches a model. */
+  finished(call: ToolCall, result: ToolResult): Promise<void>
+}
+
+/** What the caller's side knows of a call. Nothing here comes from a payload. */
+export type CallContext = Omit<ToolContext, 'callId' | 'clock' | 'streams'> & { journal: Journal | null }
+
+export interface Pipeline {
+  readonly tools: ReadonlyMap<string, Tool>
+  /**
+   * Bad input, denials, failures and aborts are results. Throws only `audit` and `storage`: what could not be written
+   * down does not run, and the run that asked for it ends.
+   */
+  runCall(call: ToolCall, context: CallContext): Promise<ToolResult>
+}
+
+export type PipelineParts = {
+  tools: readonly Tool[]
+  policy: Policy
+  audit: Audit
+  clock: Clock
+  /** Process-wide, so that two sessions on one sandbox wait for each other's writes. */
+  locks: Locks
+}
+
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const tools = new Map(parts.tools.map(tool => [tool.name, tool]))
+  const { policy, audit, clock, locks } = parts
+
+  async function runCall(call: ToolCall, context: CallContext): Promise<ToolResult> {
+    const story: AuditStory = {
+      callId: call.callId,
+      name: call.name,
+      input: call.input,
+      origin: call.origin,
+      ...(call.parent === undefined ? {} : { parent: call.parent }),
+    }
+    const deny = async (decision: Decision & { effect: 'deny' }, code: ToolErrorCode) => {
+      await audited(() => audit.end(story, decision, null), call.name)
+      const refusal = errorResult(code, decision.reason, { by: decision.by, rule: decision.rule })
+      await context.journal?.finished(call, refusal)
+      return refusal
+    }
+
+    const decision = policy.decide(call)
+    const tool = tools.get(call.name)
+    // A tool that the caller may not have is refused as such before it is said whether it exists.
+    if (decision.effect === 'deny' && (tool || call.origin !== 'model')) return deny(decision, 'denied')
+    if (!tool) return deny(invalid('unknown_tool', unknownTool(call.name, tools.keys())), 'unknown_tool')
+    const checked = checkInput(tool, call.input)
+    if (!checked.ok) return deny(invalid('schema', checked.text), 'invalid_input')
+    if (decision.effect === 'deny') return deny(decision, 'denied')
+
+    const validCall: ToolCall = { ...call, input: checked.input }
+    await audited(() => audit.start(story, decision), call.name)
+    await context.journal?.started(validCall, tool)
+    const startedAt = clock.monotonic()
+    const result = await execute(tool, validCall, context)
+    await audited(
+      () =>
+        audit.end(story, decision, {
+          outcome: result.outcome === 'done' ? (result.isError ? 'failed' : 'done') : result.outcome,
+          durationMs: Math.round(clock.monotonic() - startedAt),
+          exitCode: typeof result.details.exit_code === 'number' ? result.details.exit_code : null,
+          outputBytes: bytesOf(result.content),
+        }),
+      call.name,
+    )
+    await context.journal?.finished(validCall, result)
+    return result
+  }
+
+  async function execute(tool: Tool, call: ToolCall, context: CallContext): Promise<ToolResult> {
+    try {
+      using _held = await locked(tool, call.input, context)
+      context.signal.throwIfAborted()
+      return await tool.run(call.input, {
+        ...context,
+        callId: call.callId,
+        clock,
+        ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+        ...(call.streams === undefined ? {} : { streams: call.streams }),
+      })
+    } catch (error) {
+      if (context.signal.aborted) return interrupted()
+      return thrown(error)
+    }
+  }
+
+  async function locked(tool: Tool, input: unknown, context: CallContext) {
+    const lock = tool.lock?.(input)
+    if (!lock) return null
+    const path = lock.path.startsWith('/') ? lock.path : `${context.cwd}/${lock.path}`
+    const release = await locks.acquire(`${context.hands.id}\0${path}`, lock.mode, context.signal)
+    return { [Symbol.dispose]: release }
+  }
+
+  return { tools, runCall }
+}
+
+/** A result that says what failed; `text` is what the model reads. */
+export function errorResult(
+  code: ToolErrorCode,
+  text: string,
+  details: Readonly<Record<string, unknown>> = {},
+): ToolResult {
+  return {
+    content: [{ type: 'text', text }],
+    isError: true,
+    outcome: 'done',
+    details: { ...details, code },
+  }
+}
+
+/** The result of a call that an abort ended, or that never began because of one. */
+export function interrupted(text = '[interrupted]'): ToolResult {
+  return { ...errorResult('interrupted', text), outcome: 'interrupted' }
+}
+
+const invalid = (rule: string, reason: string) =>
+  ({ effect: 'deny', by: 'validation', rule, reason }) as const
+
+function unknownTool(name: string, known: Iterable<string>): string {
+  const names = [...known]
+  const near = nearest(name, names)
+  return `unknown tool ${JSON.stringify(name)}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `there are: ${names.join(', ')}`}`
+}
+
+function thrown(error: unknown): ToolResult {
+  if (!(error instanceof BeigeError)) return errorResult('internal', `the tool failed: ${messageOf(error)}`)
+  return errorResult('endpoint', `${error.message}. ${error.advice}`, { cause: error.code, ...error.data })
+}
+
+async function audited(write: () => Promise<void>, tool: string): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    if (isError(error, 'storage', 'session_superseded')) throw error
+    throw fail('audit', { tool, reason: messageOf(error) }, error)
+  }
+}
+
+function bytesOf(content: readonly ResultBlock[]): number {
+  let bytes = 0
+  for (const block of content)
+    bytes += block.type === 'text' ? Buffer.byteLength(block.text) : block.data.length
+  return bytes
+}
