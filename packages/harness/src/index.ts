@@ -1,2 +1,16 @@
+export { createLocks, type Locks } from './locks.ts'
 export * from './policy.ts'
+export { type HistoryTarget, toProviderHistory } from './provider-history.ts'
+export { closeRun } from './resume.ts'
+export { type RunParts, type RunResult, run } from './run.ts'
+export { openedSession, type Session } from './session.ts'
 export * from './tool.ts'
+export {
+  type CallContext,
+  createPipeline,
+  errorResult,
+  interrupted,
+  type Journal,
+  type Pipeline,
+  type PipelineParts,
+} from './tool-pipeline.ts'

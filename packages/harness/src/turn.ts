@@ -1,0 +1,246 @@
+/**
+ * The loop of one run. It is pi-agent-core's; ours hang into it: the router is its stream function, the boundary its
+ * `prepareRequest`, checkpoint and journal its awaited listeners, the pipeline each tool's `execute`.
+ */
+
+import type { RequestFailure } from '@beige/models'
+import { BeigeError, type CallId, isError, messageOf, type RunOutcome } from '@beige/protocol'
+import {
+  type AgentLoopConfig,
+  type AgentTool,
+  type AgentEvent as LoopEvent,
+  runAgentLoopContinue,
+} from '@earendil-works/pi-agent-core'
+import type { Api, Message, Model, SystemMessage } from '@earendil-works/pi-ai'
+import { type Checkpoint, createCheckpoint } from './checkpoint.ts'
+import { fail } from './errors.ts'
+import { createJournal } from './journal.ts'
+import { createLocks } from './locks.ts'
+import { toProviderHistory } from './provider-history.ts'
+import type { RunParts, RunResult } from './run.ts'
+import type { Session } from './session.ts'
+import { stopReasonOf } from './stream-events.ts'
+import type { ToolCall, ToolResult } from './tool.ts'
+
+const PROGRESS_EVERY_MS = 100
+
+export type Turn = {
+  /** Aborted from outside, or from inside by what the run then fails with. */
+  signal: AbortSignal
+  /** Asks the model and runs its calls until it stops. */
+  loop(): Promise<unknown>
+  runCall(call: ToolCall): Promise<ToolResult>
+  result(): RunResult
+  failed(error: unknown): RunResult
+}
+
+export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSignal): Turn {
+  const { session, router, pipeline, clock, emit } = parts
+  const stop = new AbortController() // ends the loop from inside; the reason is what the run fails with
+  const signal = AbortSignal.any([outer, stop.signal])
+  const results = new Map<CallId, ToolResult>()
+  const order = createLocks()
+  let failure: RequestFailure | null = null
+  const journal = createJournal(session, record =>
+    emit({ kind: 'committed', entry_id: record.callId, role: 'tool', record_seq: record.seq }),
+  )
+  const checkpoint: Checkpoint = createCheckpoint(
+    {
+      session,
+      clock,
+      random: parts.random,
+      emit,
+      resultOf: id => results.get(id),
+      answered: (callId, result) => journal.answered(callId, result),
+    },
+    stepsBefore,
+  )
+
+  /** One call of the model through the pipeline; what can not be written down ends the run. */
+  async function runCall(call: ToolCall, callSignal: AbortSignal): Promise<ToolResult> {
+    let shownAt = Number.NEGATIVE_INFINITY
+    const result = await pipeline.runCall(call, {
+      sessionId: session.log.id,
+      hands: parts.hands,
+      cwd: parts.cwd,
+      signal: callSignal,
+      env: parts.callEnv(call.callId, parts.runId),
+      seenFiles: parts.seenFiles,
+      journal,
+      progress: (snapshot, bytes) => {
+        if (clock.monotonic() - shownAt < PROGRESS_EVERY_MS) return
+        shownAt = clock.monotonic()
+        emit({ kind: 'tool_progress', id: call.callId, name: call.name, snapshot, bytes })
+      },
+    })
+    results.set(call.callId, result)
+    return result
+  }
+
+  async function execute(name: string, id: string, input: unknown): Promise<ToolResult> {
+    const callId = checkpoint.callId(id)
+    const inputError = checkpoint.inputError(callId)
+    const tool = pipeline.tools.get(name)
+    const release = await order.acquire('order', tool?.mode ?? 'shared', signal)
+    try {
+      const call: ToolCall = {
+        callId,
+        name,
+        input: inputError === undefined ? input : inputError,
+        origin: 'model',
+      }
+      return await runCall(call, signal)
+    } catch (error) {
+      stop.abort(error)
+      throw error
+    } finally {
+      release()
+    }
+  }
+
+  const loopTool = (tool: { name: string; description: string }): AgentTool => ({
+    name: tool.name,
+    label: tool.name,
+    description: tool.description,
+    parameters: {}, // the pipeline validates, with better words and for every origin alike
+    execute: async (id, input) => {
+      const result = await execute(tool.name, id, input)
+      const content = result.content.map(block =>
+        block.type === 'text'
+          ? ({ type: 'text', text: block.text } as const)
+          : ({ type: 'image', data: block.data, mimeType: block.media_type } as const),
+      )
+      return { content, details: undefined, isError: result.isError }
+    },
+  })
+  const loopTools = parts.tools.map(loopTool)
+
+  async function listen(event: LoopEvent): Promise<void> {
+    await checkpoint.listen(event)
+    if (event.type !== 'message_end' || event.message.role !== 'assistant') return
+    // A name that nobody offered goes to the pipeline too, which says so, with the nearest names, and audits it.
+    for (const block of event.message.content) {
+      if (block.type !== 'toolCall' || loopTools.some(tool => tool.name === block.name)) continue
+      loopTools.push(loopTool({ name: block.name, description: '' }))
+    }
+  }
+
+  const system: SystemMessage = {
+    role: 'system',
+    content: parts.systemPrompt,
+    toolsAdded: parts.tools.map(tool => ({
+      name: tool.name,
+      description: tool.description,
+      parameters: tool.inputSchema,
+    })),
+    timestamp: 0,
+  }
+  const history = (): Message[] => [
+    system,
+    ...toProviderHistory(session.state().entries, {
+      provider: parts.model.provider,
+      api: parts.model.api,
+      id: parts.model.id,
+      vision: parts.model.input.includes('image'),
+    }),
+  ]
+
+  const config: AgentLoopConfig = {
+    model: parts.model,
+    sessionId: session.log.id,
+    toolExecution: 'parallel', // our own locks keep exclusive calls alone and in place
+    convertToLlm: messages => messages.filter(isProviderMessage),
+    prepareRequest: () => ({ context: { messages: history(), tools: loopTools } }),
+    finishTurn: () => {
+      if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined
+      if (checkpoint.last()?.stopReason !== 'toolUse') return undefined
+      stop.abort(fail('max_steps', { steps: parts.maxSteps }))
+      return { action: 'end' }
+    },
+    ...(parts.reasoning === undefined ? {} : { reasoning: parts.reasoning }),
+    ...(parts.maxTokens === undefined ? {} : { maxTokens: parts.maxTokens }),
+  }
+
+  const loop = () =>
+    runAgentLoopContinue(
+      { messages: history(), tools: loopTools },
+      config,
+      listen,
+      signal,
+      (model, context, options) =>
+        router.stream({
+          sessionId: session.log.id,
+          model,
+          context,
+          options: options ?? {},
+          onOutcome: outcome => {
+            failure = outcome.state === 'failed' ? outcome.failure : null
+          },
+        }),
+    )
+
+  const ended = (outcome: RunOutcome, error: BeigeError | null): RunResult => ({
+    outcome,
+    steps: checkpoint.steps(),
+    stopReason:
+      outcome === 'aborted' ? 'aborted' : checkpoint.last() ? stopReasonOf(lastOf(checkpoint)) : 'end_turn',
+    text: lastText(session),
+    error,
+  })
+
+  function result(): RunResult {
+    if (stop.signal.aborted) return failed(stop.signal.reason)
+    if (outer.aborted) return ended('aborted', fail('aborted', {}, outer.reason))
+    const last = checkpoint.last()
+    if (last && stopReasonOf(last) === 'refusal') return ended('refused', null)
+    if (last?.stopReason === 'error')
+      return ended('failed', modelError(parts.model, failure, last.errorMessage))
+    return ended('done', null)
+  }
+
+  function failed(error: unknown): RunResult {
+    if (outer.aborted && !stop.signal.aborted) return ended('aborted', fail('aborted', {}, error))
+    return ended('failed', error instanceof BeigeError ? error : storageError(error))
+  }
+
+  return {
+    signal,
+    loop,
+    result,
+    failed,
+    runCall: (call: ToolCall) => runCall(call, signal),
+  }
+}
+
+function lastOf(checkpoint: Checkpoint) {
+  const last = checkpoint.last()
+  if (!last) throw fail('model', { model: 'the model', reason: 'no message' })
+  return last
+}
+
+function lastText(session: Session): string {
+  const entry = session
+    .state()
+    .entries.findLast(one => one.kind === 'message' && one.body.role === 'assistant')
+  if (entry?.kind !== 'message') return ''
+  return entry.body.content.map(block => (block.type === 'text' ? block.text : '')).join('')
+}
+
+function isProviderMessage(message: { role: string }): message is Message {
+  return ['system', 'user', 'assistant', 'toolResult'].includes(message.role)
+}
+
+function modelError(model: Model<Api>, failure: RequestFailure | null, text: string | undefined): BeigeError {
+  return fail('model', {
+    model: `${model.provider}/${model.id}`,
+    reason: failure?.message ?? text ?? 'no reason given',
+    ...(failure
+      ? { cause: failure.cause, status: failure.status, retry_after_ms: failure.retryAfterMs }
+      : {}),
+  })
+}
+
+export function storageError(error: unknown): BeigeError {
+  if (isError(error)) return error
+  return fail('storage', { reason: messageOf(error) }, error)
+}
