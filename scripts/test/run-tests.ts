@@ -1,0 +1,67 @@
+/** Runs test files with node:test, a process each, and hands every event on as it comes. */
+import { availableParallelism } from 'node:os'
+import { join, relative } from 'node:path'
+import { run } from 'node:test'
+import { inspect } from 'node:util'
+
+// Tests with engines share one disk and one Docker: more at once does not end sooner.
+const MAX_AT_ONCE = 4
+const FILE_TIMEOUT_MS = 300_000
+const MAX_STDERR = 4_000 // characters of one file
+
+export type TestEvent = { type: string; data: unknown }
+export type Skipped = { file: string; name: string; reason: string }
+export type TestRun = {
+  totals: { passed: number; failed: number; skipped: number }
+  /** What failed, each with its file, its name and the error. */
+  failed: readonly string[]
+  skipped: readonly Skipped[]
+  /** Wall time of each file, the slowest first. */
+  slowest: readonly { file: string; ms: number }[]
+}
+
+export type TestRequest = { root: string; files: readonly string[]; onEvent?: (event: TestEvent) => void }
+
+export async function runTests({ root, files, onEvent }: TestRequest): Promise<TestRun> {
+  if (files.length === 0)
+    return { totals: { passed: 0, failed: 0, skipped: 0 }, failed: [], skipped: [], slowest: [] }
+  const stream = run({
+    cwd: root,
+    files: files.map(file => join(root, file)),
+    concurrency: Math.min(availableParallelism(), MAX_AT_ONCE),
+    execArgv: ['--conditions=beige-source'],
+    timeout: FILE_TIMEOUT_MS,
+  })
+  const totals = { passed: 0, failed: 0, skipped: 0 }
+  const failed: string[] = []
+  const skipped: Skipped[] = []
+  const times: { file: string; ms: number }[] = []
+  const place = (file: string | undefined): string => relative(root, file ?? root)
+  const said = new Map<string, string>() // stderr by file: a file that does not load says why there alone
+  stream.on('test:stderr', ({ file, message }) =>
+    said.set(file, ((said.get(file) ?? '') + message).slice(-MAX_STDERR)),
+  )
+  stream.on('test:fail', ({ name, file, details: { error } }) => {
+    // A parent fails because a child did; the child has been reported.
+    if (Reflect.get(error, 'failureType') === 'subtestsFailed') return
+    const isWholeFile = name === file
+    const why = isWholeFile ? (said.get(name) ?? '') : inspect(error.cause ?? error)
+    failed.push(`${place(file)}${isWholeFile ? '' : `: ${name}`}\n${why}`)
+  })
+  stream.on('test:pass', ({ name, file, skip }) => {
+    if (skip !== undefined)
+      skipped.push({ file: place(file), name, reason: typeof skip === 'string' ? skip : '' })
+  })
+  stream.on('test:complete', ({ name, file, details, nesting }) => {
+    if (nesting === 0 && name === file) times.push({ file: place(file), ms: details.duration_ms })
+  })
+  stream.on('test:summary', ({ file, counts }) => {
+    if (file !== undefined) return
+    totals.passed = counts.passed
+    totals.failed = counts.tests - counts.passed - counts.skipped - counts.todo
+    totals.skipped = counts.skipped
+  })
+  for await (const event of stream) onEvent?.(event)
+  if (totals.failed > 0 && failed.length === 0) failed.push(`${totals.failed} failed`)
+  return { totals, failed, skipped, slowest: times.sort((a, b) => b.ms - a.ms) }
+}
