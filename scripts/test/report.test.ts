@@ -14,10 +14,10 @@ test('breaks', () => { throw new Error('broken on purpose') })
 
 // A process of its own: node:test runs nothing when it is called from inside a run.
 const runner = `
-const { runTests } = await import(process.argv[1] + '/run-tests.ts')
-const { startReport } = await import(process.argv[1] + '/report.ts')
+const { runTests } = await import(process.argv[2] + '/run-tests.ts')
+const { startReport } = await import(process.argv[2] + '/report.ts')
 const report = startReport(process.stdout)
-const run = await runTests({ root: process.cwd(), files: process.argv.slice(2), onEvent: report.onEvent })
+const run = await runTests({ root: process.cwd(), files: process.argv.slice(3), onEvent: report.onEvent })
 await report.end(run)
 console.error(JSON.stringify(run))
 `
@@ -28,7 +28,8 @@ test('a run names what was skipped and what failed, and ends with the totals of 
     writeFileSync(join(root, 'a.test.mjs'), planted)
     writeFileSync(join(root, 'b.test.mjs'), "import './gone.mjs'")
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
-    const argv = ['--input-type=module', '-e', runner, import.meta.dirname, 'a.test.mjs', 'b.test.mjs']
+    writeFileSync(join(root, 'runner.mjs'), runner)
+    const argv = ['runner.mjs', import.meta.dirname, 'a.test.mjs', 'b.test.mjs']
     const { stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, env, encoding: 'utf8' })
 
     const run = JSON.parse(stderr)
