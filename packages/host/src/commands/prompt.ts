@@ -1,0 +1,108 @@
+/** `prompt`: durable, then acknowledged, then run. A repeated key answers with the first run (sessions.md). */
+import { type Command, newEntryId, type PromptBody, type ResultBlock } from '@beige/protocol'
+import { fail } from '../errors.ts'
+import type { Viewer } from '../frames.ts'
+import type { LiveSession, RunInFlight } from '../live-session.ts'
+import { runSummary } from '../run-summary.ts'
+
+type PromptCommand = Extract<Command, { type: 'prompt' }>
+type Names = { id?: string; command: 'prompt' }
+
+/** Resolves when the final response has been sent. */
+export async function prompt(live: LiveSession, command: PromptCommand, viewer: Viewer): Promise<void> {
+  const names: Names = { command: 'prompt', ...(command.id === undefined ? {} : { id: command.id }) }
+  const key = command.idempotency_key
+  const first = key === undefined ? undefined : live.session.state().keys.get(key)
+  if (first !== undefined) {
+    if (!sameMessage(live, first, command)) throw fail('conflict', { key })
+    live.frames.private(viewer, { type: 'ack', ...names, run_id: first, duplicate: true })
+    if (live.run?.id === first) await live.run.ended
+    return respond(live, names, first, frame => live.frames.private(viewer, frame))
+  }
+  if (starting.has(live) || live.run) throw fail('busy', { run_id: live.run?.id ?? 'starting' })
+  const run = await begin(live, command, viewer, names)
+  const result = await run.ended
+  if (result.error?.code === 'storage' || result.error?.code === 'session_superseded') throw result.error
+  return respond(live, names, run.id, frame => live.frames.numbered(frame))
+}
+
+// Between the check for a run in flight and its beginning lies a write: two prompts must not both pass (H55).
+const starting = new WeakSet<LiveSession>()
+
+async function begin(
+  live: LiveSession,
+  command: PromptCommand,
+  viewer: Viewer,
+  names: Names,
+): Promise<RunInFlight> {
+  starting.add(live)
+  try {
+    const { session, setup } = live
+    const context = await setup.promptContext?.(AbortSignal.timeout(PROMPT_CONTEXT_MS))
+    const body: PromptBody = {
+      type: 'prompt',
+      id: newEntryId(live.clock, live.random),
+      parent_id: session.state().leaf,
+      message: messageOf(command),
+      origin: viewer.origin,
+      ...(context === undefined ? {} : { context }),
+      ...(command.idempotency_key === undefined ? {} : { idempotency_key: command.idempotency_key }),
+    }
+    const [record] = await session.append(body)
+    // Only now: its receiver may forget the prompt (H07).
+    live.frames.numbered({ type: 'ack', ...names, run_id: body.id })
+    const run = live.begin(newest(live), false)
+    if (record) {
+      live.frames.numbered({
+        type: 'event',
+        run_id: body.id,
+        event: { kind: 'committed', entry_id: body.id, role: 'user', record_seq: record.seq },
+      })
+    }
+    return run
+  } finally {
+    starting.delete(live)
+  }
+}
+
+const PROMPT_CONTEXT_MS = 10_000
+
+function newest(live: LiveSession) {
+  const open = live.session.state().openRun
+  if (!open) throw fail('bad_request', { reason: 'the prompt did not begin a run' })
+  return open.id
+}
+
+function respond(
+  live: LiveSession,
+  names: Names,
+  runId: RunInFlight['id'],
+  send: (frame: Parameters<LiveSession['frames']['numbered']>[0]) => void,
+): void {
+  const summary = runSummary(live.session.state(), runId)
+  if (!summary) throw fail('bad_request', { reason: `run ${runId} has no end` })
+  const success = summary.outcome === 'done' || summary.outcome === 'refused'
+  send({
+    type: 'response',
+    ...names,
+    success,
+    data: summary,
+    ...(success
+      ? {}
+      : { code: summary.code ?? summary.outcome, error: summary.error ?? `the run ${summary.outcome}` }),
+  })
+}
+
+function messageOf(command: PromptCommand): ResultBlock[] {
+  const images = command.images ?? []
+  return [
+    { type: 'text', text: command.message },
+    ...images.map(image => ({ type: 'image' as const, media_type: image.media_type, data: image.data })),
+  ]
+}
+
+function sameMessage(live: LiveSession, runId: RunInFlight['id'], command: PromptCommand): boolean {
+  const entry = live.session.state().entries.find(one => one.id === runId)
+  if (entry?.kind !== 'prompt') return true // on another branch: the key alone must do
+  return JSON.stringify(entry.body.message) === JSON.stringify(messageOf(command))
+}

@@ -1,0 +1,7 @@
+export { refusal } from './commands/index.ts'
+export { hostErrors } from './errors.ts'
+export type { Unnumbered, Viewer } from './frames.ts'
+export { createHost, type HostParts, type NewSession, type SessionHost } from './host.ts'
+export type { LiveSession, RunInFlight } from './live-session.ts'
+export { type RunSummary, runSummary } from './run-summary.ts'
+export type { MakeSetup, SessionSetup } from './setup.ts'

@@ -1,0 +1,28 @@
+/** What a host needs to know to run turns of one session; made by whoever starts the host. */
+import type { Hands, Pipeline, RunParts, Session, Tool } from '@beige/harness'
+import type { ModelRouter } from '@beige/models'
+import type { CallId, EntryId } from '@beige/protocol'
+
+export type SessionSetup = {
+  router: ModelRouter
+  model: RunParts['model']
+  reasoning?: RunParts['reasoning']
+  maxTokens?: number
+  maxSteps?: number
+  /** What the model is offered. */
+  tools: readonly Tool[]
+  pipeline: Pipeline
+  hands: Hands
+  /** Absolute folder inside the sandbox. */
+  workdir: string
+  /** Made once, before the first request of this process; stable for the session's prompt cache. */
+  systemPrompt: (signal: AbortSignal) => Promise<string>
+  /** The moving facts that go with a prompt and are stored in its record. */
+  promptContext?: (signal: AbortSignal) => Promise<string | undefined>
+  callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
+  /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
+  openRun: 'resume' | 'close'
+}
+
+/** Called once for each session that becomes live here. */
+export type MakeSetup = (session: Session) => Promise<SessionSetup>
