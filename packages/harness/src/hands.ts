@@ -1,0 +1,86 @@
+/** Hands that a sandbox driver gives: opened at the first need, opened again after the sandbox was lost (H27). */
+import { isError } from '@beige/protocol'
+import type { ExecClient, Sandbox, SandboxDriver, SandboxSpec } from '@beige/sandbox'
+import type { Hands } from './tool.ts'
+
+export interface SandboxHands extends Hands {
+  /** The sandbox that is open now. */
+  readonly sandbox: Sandbox | null
+  /** Ends the sandbox and everything in it. */
+  close(): Promise<void>
+  /** Lets go of it; what runs in it goes on. */
+  detach(): Promise<void>
+}
+
+/** `driver` is asked for when it is first needed, so that choosing one costs a run without tools nothing. */
+export function sandboxHands(
+  driver: (signal: AbortSignal) => Promise<SandboxDriver>,
+  spec: SandboxSpec,
+): SandboxHands {
+  let opening: Promise<Sandbox> | null = null
+  let sandbox: Sandbox | null = null
+
+  async function opened(signal: AbortSignal): Promise<Sandbox> {
+    const made = await (await driver(signal)).open(spec, signal)
+    sandbox = made
+    return made
+  }
+
+  function current(signal: AbortSignal): Promise<Sandbox> {
+    if (opening) return opening
+    const mine = opened(signal)
+    opening = mine
+    mine.catch(() => {
+      if (opening === mine) opening = null
+    })
+    return mine
+  }
+
+  const lost = () => {
+    opening = null
+  }
+
+  async function end(how: (open: Sandbox) => Promise<void>): Promise<void> {
+    const open = await opening?.catch(() => null)
+    opening = null
+    sandbox = null
+    if (open) await how(open)
+  }
+
+  return {
+    id: spec.id,
+    get sandbox() {
+      return sandbox
+    },
+    open: async signal => {
+      const open = await current(signal)
+      return { exec: watched(open.exec, lost), generation: open.generation, workspace: open.workspace }
+    },
+    close: () => end(open => open.close()),
+    detach: () => end(open => open.detach()),
+  }
+}
+
+/** The same client; an answer that the endpoint is gone is passed on to `lost` as well. */
+function watched(exec: ExecClient, lost: () => void): ExecClient {
+  const noticed = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await answer
+    } catch (error) {
+      if (isError(error, 'endpoint_lost')) lost()
+      throw error
+    }
+  }
+  return {
+    endpoint: exec.endpoint,
+    health: signal => noticed(exec.health(signal)),
+    run: (command, signal) => noticed(exec.run(command, signal)),
+    stream: (command, onChunk, signal) => noticed(exec.stream(command, onChunk, signal)),
+    readFile: (path, signal, range) => noticed(exec.readFile(path, signal, range)),
+    writeFile: (path, bytes, signal, options) => noticed(exec.writeFile(path, bytes, signal, options)),
+    stat: (path, signal) => noticed(exec.stat(path, signal)),
+    list: (path, signal, options) => noticed(exec.list(path, signal, options)),
+    remove: (path, signal) => noticed(exec.remove(path, signal)),
+    close: () => exec.close(),
+  }
+}
