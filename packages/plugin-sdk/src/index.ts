@@ -1,0 +1,5 @@
+export * from './call-streams.ts'
+export * from './manifest.ts'
+export * from './plugin.ts'
+export * from './test-kit.ts'
+export * from './wire.ts'
