@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { applyEdits, type Edit, type EditProblem } from './index.ts'
+
+const edit = (oldText: string, newText: string, replaceAll = false): Edit => ({
+  oldText,
+  newText,
+  replaceAll,
+})
+
+function edited(file: string, ...edits: Edit[]): string {
+  const result = applyEdits(Buffer.from(file), edits)
+  assert.ok(result.ok, result.ok ? '' : JSON.stringify(result.problem))
+  return Buffer.from(result.bytes).toString()
+}
+
+function problem(file: string | Uint8Array, ...edits: Edit[]): EditProblem {
+  const result = applyEdits(Buffer.from(file), edits)
+  assert.ok(!result.ok)
+  return result.problem
+}
+
+const rows: [what: string, file: string, edits: Edit[], after: string][] = [
+  ['LF stays', 'a\nb\nc\n', [edit('b', 'B\nBB')], 'a\nB\nBB\nc\n'],
+  [
+    'CRLF stays',
+    'a\r\nb\r\nc\r\n',
+    [edit('a\nb', 'A\nX\nB')],
+    'a\r\nb\r\nc\r\n'.replace('a\r\nb', 'A\r\nX\r\nB'),
+  ],
+  ['CRLF given as CRLF does not double', 'a\r\nb\r\n', [edit('a\r\nb', 'A\r\nB')], 'A\r\nB\r\n'],
+  ['CRLF on both sides, LF file', 'a\nb\n', [edit('a\r\nb', 'A\r\nB')], 'A\nB\n'],
+  ['CRLF only in the new text of an LF file is literal', 'a\nb\n', [edit('a', 'A\r\nX')], 'A\r\nX\nb\n'],
+  ['mixed endings: the edited line takes the hunk’s', 'a\r\nb\nc\n', [edit('b', 'B\nBB')], 'a\r\nB\nBB\nc\n'],
+  [
+    'mixed endings: lines that stay keep theirs',
+    'a\r\nb\nc\r\nd\n',
+    [edit('a\nb\nc\nd', 'a\nB\nc\nd')],
+    'a\r\nB\r\nc\r\nd\n',
+  ],
+  ['a newline at the start of the search', 'a\r\nb\r\n', [edit('\nb', '\nB')], 'a\r\nB\r\n'],
+  ['BOM stays', '\ufeffa\nb', [edit('a', 'A')], '\ufeffA\nb'],
+  ['no last newline stays', 'a\nb', [edit('b', 'c')], 'a\nc'],
+  ['to nothing', 'a\nb\nc', [edit('b\n', '')], 'a\nc'],
+  ['the whole file', 'a', [edit('a', '')], ''],
+  ['several edits in any order', 'a b c', [edit('c', 'C'), edit('a', 'A')], 'A b C'],
+  ['edits are located in the original', 'a b', [edit('a', 'b'), edit('b', 'a')], 'b a'],
+  ['touching edits', 'ab', [edit('a', 'x'), edit('b', 'y')], 'xy'],
+  ['no-break space', 'a\u00a0b\n', [edit('a b', 'c')], 'c\n'],
+  ['dash and ellipsis', 'wait — now…\n', [edit('wait - now...', 'go')], 'go\n'],
+  ['decomposed letters', 'cafe\u0301 au lait\n', [edit('caf\u00e9 au', 'thé au')], 'thé au lait\n'],
+  [
+    'trailing blanks of the file',
+    'if x:  \n\ty \nz\n',
+    [edit('if x:\n\ty\nz', 'if x:\n\tY\nz')],
+    'if x:  \n\tY\nz\n',
+  ],
+  ['trailing blanks of the search', 'if x:\n\ty\n', [edit('if x: \n\ty ', 'if x: \n\tY ')], 'if x:\n\tY \n'],
+  [
+    'lines left alone keep their odd bytes',
+    '“a”\r\nb\r\n“c”\r\n',
+    [edit('"a"\nb\n"c"', '"a"\nB\n"c"')],
+    '“a”\r\nB\r\n“c”\r\n',
+  ],
+  ['leading blanks count', '\tx\n  x\n', [edit('  x', '  y')], '\tx\n  y\n'],
+]
+for (const [what, file, edits, after] of rows)
+  test(`edit: ${what}`, () => assert.equal(edited(file, ...edits), after))
+
+test('edit: a folded match never begins or ends inside a ligature', () => {
+  assert.equal(problem('ﬁsh\n', edit('ish', 'x')).code, 'no_match')
+  assert.equal(edited('a ﬁsh\n', edit('a fi', 'the fi')), 'the fish\n')
+})
+
+test('edit: trailing blanks of the search stand for the end of a line', () => {
+  assert.equal(problem('a“b”c\n', edit('"b" ', 'x')).code, 'no_match')
+  assert.equal(edited('a“b”\nc\n', edit('"b" ', 'x')), 'ax\nc\n')
+})
+
+test('edit: one failing edit of several changes nothing and is named', () => {
+  assert.deepEqual(problem('a\nb\n', edit('a', 'A'), edit('zzz', 'y')), {
+    code: 'no_match',
+    edit: 1,
+    nearest: null,
+  })
+})
+
+test('edit: overlapping edits are refused', () => {
+  assert.deepEqual(problem('x\nabc\n', edit('ab', '1'), edit('bc', '2')), {
+    code: 'overlap',
+    edit: 1,
+    other: 0,
+    line: 2,
+  })
+})
+
+test('edit: empty search, equal texts, binary and UTF-16 files', () => {
+  assert.equal(problem('a', edit('', 'b')).code, 'empty_search')
+  assert.equal(problem('a', edit('a', 'a')).code, 'no_change')
+  assert.equal(problem('a\r\n', edit('a\n', 'a\r\n')).code, 'no_change')
+  assert.deepEqual(problem(Buffer.from([0x61, 0, 0x62]), edit('a', 'b')), {
+    code: 'binary',
+    what: 'a binary file',
+  })
+  const utf16 = Buffer.from('\ufeffa', 'utf16le')
+  assert.deepEqual(problem(utf16, edit('a', 'b')), { code: 'binary', what: 'UTF-16 text' })
+})
+
+test('edit: bytes that are not UTF-8 survive, also in the edited line', () => {
+  const result = applyEdits(Buffer.from([0xff, 0x61, 0xfe, 0x0a]), [edit('a', 'b')])
+  assert.ok(result.ok)
+  assert.deepEqual([...result.bytes], [0xff, 0x62, 0xfe, 0x0a])
+})
+
+test('edit: no match shows the nearest region and makes the difference visible', () => {
+  const found = problem('one\nfunction f() {\n\treturn 1\n}\n', edit('function f() {\n    return 1\n}', 'x'))
+  assert.ok(found.code === 'no_match')
+  assert.deepEqual(found.nearest, {
+    fromLine: 2,
+    toLine: 4,
+    excerpt: '2\tfunction f() {\n3\t\treturn 1\n4\t}',
+    difference: { line: 3, column: 1, file: '"\\treturn 1"', wanted: '"    return 1"' },
+  })
+})
+
+test('edit: a look-alike letter is named by its code point', () => {
+  const found = problem('the n\u0430me is here\n', edit('the name is here', 'x'))
+  assert.ok(found.code === 'no_match')
+  assert.equal(found.nearest?.difference?.file, '"\u0430(U+0430)me is here"')
+})
+
+test('edit: a text at very many places is bounded', () => {
+  const file = 'a'.repeat(300_000)
+  assert.equal(problem(file, edit('a', 'b', true)).code, 'too_many')
+})
+
+test('edit: a large file with a folded match stays quick enough to be an edit', () => {
+  const file = `${'\tconst value = compute(“x”)  \n'.repeat(100_000)}last — line\n`
+  assert.ok(edited(file, edit('last - line', 'end')).endsWith('end\n'))
+})
