@@ -11,7 +11,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   sessions: ['protocol'],
   models: ['protocol'],
   harness: BELOW_HARNESS,
-  host: ['protocol', 'harness'],
+  host: [...BELOW_HARNESS, 'harness'],
   agent: SERVERS,
   gateway: SERVERS,
   tui: ['protocol', 'client'],
