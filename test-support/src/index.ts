@@ -1,0 +1,8 @@
+export * from './manual-clock.ts'
+export * from './model-script.ts'
+export * from './model-server.ts'
+export type { RecordedRequest, RequestEnd } from './request-log.ts'
+export { validateAnthropic } from './validate-anthropic.ts'
+export { validateOpenAiChat } from './validate-openai-chat.ts'
+export { validateOpenAiResponses } from './validate-openai-responses.ts'
+export type { Refusal } from './wire.ts'
