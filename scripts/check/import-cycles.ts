@@ -1,4 +1,4 @@
-/** Fails on files that import each other in a circle, within a package or across packages; type imports count. */
+/** Fails on files that load each other in a circle, within a package or across packages; types alone load nothing. */
 import { posix } from 'node:path'
 import { importsOf, packageOf } from './imports.ts'
 import type { Problem, Tree } from './tree.ts'
@@ -9,9 +9,11 @@ export function checkImportCycles(tree: Tree): Problem[] {
   const targets = new Map<string, string[]>()
   for (const source of sources) {
     const folder = posix.dirname(source.path)
-    const found = importsOf(source).map(({ specifier }) =>
-      specifier.startsWith('.') ? posix.join(folder, specifier) : (entries.get(packageOf(specifier)) ?? ''),
-    )
+    const found = importsOf(source)
+      .filter(({ isType }) => !isType)
+      .map(({ specifier }) =>
+        specifier.startsWith('.') ? posix.join(folder, specifier) : (entries.get(packageOf(specifier)) ?? ''),
+      )
     targets.set(source.path, found)
   }
   return findCycles(targets).map(cycle => ({

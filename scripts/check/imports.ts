@@ -2,18 +2,21 @@
 import { Visitor } from 'rolldown/utils'
 import { lineAt, type Source } from './tree.ts'
 
-export type Import = { specifier: string; line: number }
+/** `isType`: erased before it runs. `import { type A }` is not: it still loads the module. */
+export type Import = { specifier: string; line: number; isType: boolean }
 
 export function importsOf(source: Source): Import[] {
   const found: Import[] = []
-  const add = (node: unknown): void => {
-    const value = read(node, 'value')
-    const start = read(node, 'start')
-    if (typeof value === 'string' && typeof start === 'number') {
-      found.push({ specifier: value, line: lineAt(source, start) })
-    }
+  const addSource = (node: { type: string; start: number }): void => {
+    const specifier = read(read(node, 'source'), 'value')
+    if (typeof specifier !== 'string') return
+    const kind = read(node, 'importKind') ?? read(node, 'exportKind')
+    found.push({
+      specifier,
+      line: lineAt(source, node.start),
+      isType: kind === 'type' || node.type === 'TSImportType',
+    })
   }
-  const addSource = (node: unknown): void => add(read(node, 'source'))
   new Visitor({
     ImportDeclaration: addSource,
     ExportNamedDeclaration: addSource,
