@@ -25,7 +25,7 @@ export type FileContent = { bytes: Uint8Array; etag: string; mode: number; size:
  * Every method rejects with a `BeigeError` of this package's table, checks `signal` on entry, and after an abort nothing
  * that it started is running any more (for a command: the endpoint has answered that no descendant is left, or is gone).
  */
-export interface ExecClient {
+export interface ExecClient extends FileCalls {
   readonly endpoint: ExecEndpoint
   /** Null where the endpoint has no `/health`: then only `run` and `stream` work, files become commands. */
   health(signal: AbortSignal): Promise<ExecHealth | null>
@@ -37,8 +37,15 @@ export interface ExecClient {
     onChunk: (chunk: ExecChunk) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<ExecEnd>
+  /** Frees pooled connections. Commands in flight are ended as by an abort. */
+  close(): Promise<void>
+}
+
+/** Files of the sandbox, by its own paths. A missing one is `file_not_found`, one that is no regular file `file_refused`. */
+export interface FileCalls {
+  /** `range` is in bytes, its end exclusive and free to lie behind the end of the file. */
   readFile(path: string, signal: AbortSignal, range?: { start: number; end: number }): Promise<FileContent>
-  /** Atomic; keeps mode and owner of a file that is there, follows a link to its target. */
+  /** Atomic; keeps mode and owner of a file that is there, follows a link to its target. `ifMatch`: else `file_changed`. */
   writeFile(
     path: string,
     bytes: Uint8Array,
@@ -47,7 +54,6 @@ export interface ExecClient {
   ): Promise<{ etag: string; created: boolean }>
   stat(path: string, signal: AbortSignal): Promise<FileStat>
   list(path: string, signal: AbortSignal, options?: { depth?: number; limit?: number }): Promise<FileList>
+  /** A file or an empty directory. */
   remove(path: string, signal: AbortSignal): Promise<void>
-  /** Frees pooled connections. Commands in flight are ended as by an abort. */
-  close(): Promise<void>
 }

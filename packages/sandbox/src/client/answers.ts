@@ -1,0 +1,100 @@
+/** What an endpoint says becomes typed values here, after its schema has seen it: an endpoint is an outside. */
+import {
+  type ExecFrame,
+  execAnswer,
+  execErrorBody,
+  execFrame,
+  execHealth,
+  fileList,
+  fileStat,
+} from '@beige/protocol'
+import { compile } from '@earendil-works/pi-schema'
+import { fail } from '../errors.ts'
+import type { ExecEnd } from '../exec-client.ts'
+import type { WholeAnswer } from './transport.ts'
+
+const MAX_SHOWN_CHARS = 200 // of a wrong answer, in its error
+
+export const healthSchema = compile(execHealth)
+export const answerSchema = compile(execAnswer)
+export const statSchema = compile(fileStat)
+export const listSchema = compile(fileList)
+const frameSchema = compile(execFrame)
+const errorSchema = compile(execErrorBody)
+
+type Checked<T> = { check(value: unknown): value is T }
+
+/** The JSON of a 200, or the error that the endpoint answered. */
+export function parseAnswer<T>(answer: WholeAnswer, schema: Checked<T>, endpoint: string): T {
+  if (answer.status !== 200) throw refusal(answer, endpoint)
+  const value = parseJson(answer.bytes)
+  if (!schema.check(value)) throw wrong(endpoint, answer.bytes)
+  return value
+}
+
+export function parseFrame(line: Buffer, endpoint: string): ExecFrame {
+  const value = parseJson(line)
+  if (!frameSchema.check(value)) throw wrong(endpoint, line)
+  return value
+}
+
+/** The endpoint's own `{code, message}`; null when the body is not one of its errors. */
+export function errorOf(answer: WholeAnswer): { code: string; message: string } | null {
+  const value = parseJson(answer.bytes)
+  return errorSchema.check(value) ? value.error : null
+}
+
+export function refusal(answer: WholeAnswer, endpoint: string) {
+  const error = errorOf(answer)
+  if (!error) {
+    return fail('endpoint_wrong', { endpoint, reason: `status ${answer.status}: ${shown(answer.bytes)}` })
+  }
+  const { code, message } = error
+  return fail('endpoint_refused', {
+    code,
+    message,
+    status: answer.status,
+    commandStarted: code === 'too_large',
+  })
+}
+
+/** Strict: Node's decoder skips what is not base64, which would lose bytes without a word. */
+export function decodeBase64(text: string, endpoint: string): Buffer {
+  const bytes = Buffer.from(text, 'base64')
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  if (text.length % 4 !== 0 || bytes.length !== (text.length / 4) * 3 - padding) {
+    throw fail('endpoint_wrong', { endpoint, reason: 'output that is not base64' })
+  }
+  return bytes
+}
+
+/** The end of a command as the wire has it, in a one-shot answer or in an exit frame. */
+export function endOf(end: {
+  exit_code: number | null
+  signal: string | null
+  timed_out: boolean
+  held_pipes?: boolean
+}): ExecEnd {
+  return {
+    exitCode: end.exit_code,
+    signal: end.signal,
+    timedOut: end.timed_out,
+    heldPipes: end.held_pipes ?? false,
+  }
+}
+
+function wrong(endpoint: string, bytes: Buffer) {
+  return fail('endpoint_wrong', { endpoint, reason: `an answer that is none of exec/2: ${shown(bytes)}` })
+}
+
+function shown(bytes: Buffer): string {
+  return JSON.stringify(bytes.subarray(0, MAX_SHOWN_CHARS).toString('utf8'))
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return undefined // no schema accepts it, so its caller reports it
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * File calls for endpoints without the files API: small POSIX scripts whose paths are arguments, never text of the script
+ * (H32, H33). They behave as the API does and need `sh`, `cat`, `stat`, `mktemp`, `mv`, `find`, `head`, `tail`, `readlink`.
+ */
+import type { FileKind } from '@beige/protocol'
+import { fail } from '../errors.ts'
+import type { Command, ExecResult, FileCalls } from '../exec-client.ts'
+
+const NOT_FOUND = 66
+const CHANGED = 65
+const REFUSED = 67
+
+const CHECK = `
+set -u
+gone() { exit ${NOT_FOUND}; }
+refuse() { printf '%s\\n' "$1" >&2; exit ${REFUSED}; }
+# A path of its own: "-" and "-n" are names here, and no command may take them for options.
+case $1 in /*) p=$1 ;; *) p=./$1 ;; esac
+`
+const READ = `${CHECK}
+[ -e "$p" ] || gone
+[ -d "$p" ] && refuse 'it is a directory'
+[ -f "$p" ] || refuse 'it is not a regular file'
+stat -L -c '%f %s %Y %i' "$p" || exit 1
+if [ "$#" -gt 1 ]; then tail -c "+$2" "$p" | head -c "$3"; else cat "$p"; fi
+`
+const WRITE = `${CHECK}
+want=$2 mode=$3 parents=$4
+# A link is followed to its target; the dot keeps newlines at the end of a name.
+if [ -L "$p" ]; then p=$(readlink -f "$p"; printf .); p=\${p%??}; [ -n "$p" ] || refuse 'its link leads nowhere'; fi
+[ -d "$p" ] && refuse 'it is a directory'
+if [ -e "$p" ]; then
+  [ -f "$p" ] || refuse 'it is not a regular file'
+  created=0 have=$(stat -c '%s-%Y-%i' "$p") old=$(stat -c '%a' "$p")
+else
+  created=1 have= old=644
+fi
+if [ -n "$want" ] && [ "$want" != "$have" ]; then exit ${CHANGED}; fi
+dir=\${p%/*}; [ -n "$dir" ] || dir=/
+[ "$parents" = 1 ] && mkdir -p "$dir"
+[ -d "$dir" ] || gone
+t=$(mktemp "$dir/.beige-XXXXXXXX") || exit 1
+trap 'rm -f "$t"' EXIT
+cat > "$t" && chmod "\${mode:-$old}" "$t" && { sync "$t" 2>/dev/null || sync; } && mv -f "$t" "$p" || exit 1
+trap - EXIT
+stat -c "$created %s-%Y-%i" "$p"
+`
+const STAT = `${CHECK}
+[ -e "$p" ] || [ -L "$p" ] || gone
+stat -c '%f %s %Y %i' "$p" || exit 1
+if [ -L "$p" ]; then readlink "$p"; fi
+`
+const LIST = `${CHECK}
+[ -e "$p" ] || gone
+[ -d "$p" ] || refuse 'it is not a directory'
+cd "$p" || exit 1
+find . -mindepth 1 -maxdepth "$2" -exec sh -c 'for f; do stat -c "%f %s" "$f"; printf "%s\\0" "\${f#./}"; done' sh {} +
+`
+const REMOVE = `${CHECK}
+[ -e "$p" ] || [ -L "$p" ] || gone
+if [ -d "$p" ] && [ ! -L "$p" ]; then rmdir "$p" || refuse 'the directory is not empty'; else rm -f "$p"; fi
+`
+
+type Run = (command: Command, signal: AbortSignal) => Promise<ExecResult>
+
+export function filesByCommand(run: Run, endpoint: string): FileCalls {
+  async function script(
+    text: string,
+    path: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    stdin?: Uint8Array,
+  ): Promise<Buffer> {
+    if (path === '' || path.includes('\0') || !path.isWellFormed()) {
+      throw fail('bad_path', { path: JSON.stringify(path) })
+    }
+    const command = { command: 'sh', args: ['-c', text, 'sh', path, ...args], ...(stdin ? { stdin } : {}) }
+    const { exitCode, stdout, stderr } = await run(command, signal)
+    if (exitCode === 0) return Buffer.from(stdout)
+    if (exitCode === NOT_FOUND) throw fail('file_not_found', { path })
+    if (exitCode === CHANGED) throw fail('file_changed', { path })
+    throw fail('file_refused', { path, message: Buffer.from(stderr).toString('utf8').trim().slice(0, 1000) })
+  }
+
+  // `%f %s %Y %i`: raw mode in hex, size, seconds, inode.
+  function parseStat(line: string) {
+    const match = /^([0-9a-f]+) (\d+) (-?\d+) (\d+)$/.exec(line)
+    if (!match) throw fail('endpoint_wrong', { endpoint, reason: `stat answered ${JSON.stringify(line)}` })
+    const [, rawMode = '', size = '', seconds = '', inode = ''] = match
+    return {
+      rawMode: Number.parseInt(rawMode, 16),
+      size: Number(size),
+      mtimeMs: Number(seconds) * 1000,
+      etag: `${size}-${seconds}-${inode}`,
+    }
+  }
+
+  return {
+    async readFile(path, signal, range) {
+      const length = range ? Math.max(0, range.end - range.start) : 0
+      const output = await script(READ, path, range ? [`${range.start + 1}`, `${length}`] : [], signal)
+      const at = output.indexOf(0x0a)
+      const { rawMode, size, etag } = parseStat(output.subarray(0, at).toString('latin1'))
+      return { bytes: output.subarray(at + 1), etag, mode: rawMode & 0o7777, size }
+    },
+
+    async writeFile(path, bytes, signal, options = {}) {
+      const { ifMatch = '', mode, parents = false } = options
+      const args = [ifMatch, mode === undefined ? '' : mode.toString(8), parents ? '1' : '0']
+      const answer = (await script(WRITE, path, args, signal, bytes)).toString('latin1').trim()
+      const [created, etag = ''] = answer.split(' ')
+      return { etag, created: created === '1' }
+    },
+
+    async stat(path, signal) {
+      const output = (await script(STAT, path, [], signal)).toString('utf8')
+      const at = output.indexOf('\n')
+      const { rawMode, size, mtimeMs } = parseStat(output.slice(0, at))
+      const kind = kindOf(rawMode)
+      const target = kind === 'symlink' ? { target: output.slice(at + 1, -1) } : {}
+      return { kind, size, mtime_ms: mtimeMs, mode: rawMode & 0o7777, ...target }
+    },
+
+    async list(path, signal, options = {}) {
+      const { depth = 1, limit = 10_000 } = options
+      const output = (await script(LIST, path, [`${depth}`], signal)).toString('utf8')
+      const entries = output
+        .split('\0')
+        .filter(record => record !== '')
+        .map(record => {
+          const at = record.indexOf('\n')
+          const [rawMode = '', size = ''] = record.slice(0, at).split(' ')
+          const kind = kindOf(Number.parseInt(rawMode, 16))
+          return { path: record.slice(at + 1), kind, size: Number(size) }
+        })
+        .sort((a, b) => (a.path < b.path ? -1 : 1))
+      return { entries: entries.slice(0, limit), truncated: entries.length > limit }
+    },
+
+    async remove(path, signal) {
+      await script(REMOVE, path, [], signal)
+    },
+  }
+}
+
+function kindOf(rawMode: number): FileKind {
+  switch (rawMode & 0o170000) {
+    case 0o100000:
+      return 'file'
+    case 0o040000:
+      return 'directory'
+    case 0o120000:
+      return 'symlink'
+    case 0o010000:
+      return 'fifo'
+    case 0o140000:
+      return 'socket'
+    default:
+      return 'device'
+  }
+}
