@@ -6,6 +6,7 @@ import {
   lit,
   map,
   nullable,
+  num,
   obj,
   opt,
   type Static,
@@ -99,7 +100,7 @@ export const promptResult = obj(
     output_tokens: int(),
     cache_read_tokens: int(),
     cache_write_tokens: int(),
-    cost_usd: opt(unknown()),
+    cost_usd: opt(num()),
   },
   open,
 )

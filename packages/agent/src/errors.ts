@@ -1,0 +1,18 @@
+import { type ErrorTable, failer } from '@beige/protocol'
+
+export const agentErrors = {
+  usage: { says: '{reason}', retryable: false, advice: 'See: agent {command} --help' },
+  bad_value: { says: '{name}: {reason}', retryable: false, advice: 'Expected {expected}' },
+  bad_line: {
+    says: 'not one JSON object on one line: {reason}',
+    retryable: false,
+    advice: 'Send one command a line',
+  },
+  session_dir: {
+    says: 'the state directory {path} can not be used: {reason}',
+    retryable: false,
+    advice: 'Choose another with --session-dir or BEIGE_HOME',
+  },
+} as const satisfies ErrorTable
+
+export const fail = failer(agentErrors)

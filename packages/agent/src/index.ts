@@ -1,0 +1,3 @@
+export { type AgentOptions, agentOptions, type RawOptions } from './options.ts'
+export type { ProcessWorld } from './process-world.ts'
+export { program } from './program.ts'

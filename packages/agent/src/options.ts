@@ -1,0 +1,115 @@
+/** Flags of `run` and `serve` with their variables: flag before variable before default (agent-cli.md). */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { isSessionId, type SessionId } from '@beige/protocol'
+import { fail } from './errors.ts'
+import type { ProcessWorld } from './process-world.ts'
+
+export const DEFAULT_MODEL = 'claude-opus-4-8'
+export const DEFAULT_IMAGE = 'beige-sandbox:latest'
+
+/** As commander gives them. */
+export type RawOptions = {
+  model?: string
+  sandbox?: string
+  sandboxImage?: string
+  sessionId?: string
+  continue?: boolean
+  resume?: boolean
+  sessionDir?: string
+  sessionPersistence?: boolean
+  maxSteps?: string
+  systemPrompt?: string
+  idempotencyKey?: string
+  json?: boolean
+}
+
+export type SandboxChoice =
+  | { kind: 'auto' | 'docker' | 'bubblewrap' | 'host' }
+  | { kind: 'remote'; url: string; headers: Readonly<Record<string, string>> }
+
+export type AgentOptions = {
+  model: string
+  sandbox: SandboxChoice
+  sandboxImage: string
+  /** Exactly this session, or a new one with this id. */
+  sessionId: SessionId | null
+  /** The newest session of this directory, else a new one. */
+  continue: boolean
+  /** Go on with a run that its owner left open, instead of closing it. */
+  resume: boolean
+  stateDir: string
+  sessionDir: string
+  persistent: boolean
+  maxSteps: number | null
+  systemPrompt: string | null
+  idempotencyKey: string | null
+}
+
+export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 'cwd'>): AgentOptions {
+  const { env, cwd } = world
+  const home = env.BEIGE_HOME || join(env.HOME || homedir(), '.beige')
+  const stateDir = resolve(cwd, env.AI_AGENT_CONFIG_DIR || home)
+  return {
+    model: raw.model ?? env.AI_AGENT_MODEL ?? DEFAULT_MODEL,
+    sandbox: sandboxChoice(raw.sandbox ?? env.AI_AGENT_SANDBOX ?? 'auto', env),
+    sandboxImage: raw.sandboxImage ?? env.AI_AGENT_SANDBOX_IMAGE ?? DEFAULT_IMAGE,
+    sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
+    continue: raw.continue ?? false,
+    resume: raw.resume ?? false,
+    stateDir,
+    sessionDir: resolve(cwd, raw.sessionDir ?? env.AI_AGENT_SESSION_DIR ?? join(stateDir, 'sessions')),
+    persistent: raw.sessionPersistence ?? true,
+    maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
+    systemPrompt: raw.systemPrompt ?? env.AI_AGENT_SYSTEM_PROMPT ?? null,
+    idempotencyKey: raw.idempotencyKey ?? null,
+  }
+}
+
+function sandboxChoice(text: string, env: ProcessWorld['env']): SandboxChoice {
+  if (text === 'auto' || text === 'docker' || text === 'bubblewrap' || text === 'host') return { kind: text }
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) {
+    return { kind: 'remote', url: text, headers: headerLines(env.AI_AGENT_EXEC_HEADER ?? '') }
+  }
+  throw fail('bad_value', {
+    name: '--sandbox',
+    reason: `${JSON.stringify(text)} is none of them`,
+    expected: 'auto, docker, bubblewrap, host or an http(s) URL',
+  })
+}
+
+/** One `Name: value` a line. */
+function headerLines(text: string): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const line of text.split('\n').filter(one => one.trim() !== '')) {
+    const colon = line.indexOf(':')
+    if (colon <= 0) {
+      throw fail('bad_value', {
+        name: 'AI_AGENT_EXEC_HEADER',
+        reason: 'a line has no colon',
+        expected: 'Name: value',
+      })
+    }
+    headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
+  }
+  return headers
+}
+
+function sessionId(text: string): SessionId {
+  if (isSessionId(text)) return text
+  throw fail('bad_value', {
+    name: '--session-id',
+    reason: `${JSON.stringify(text)} is no session id`,
+    expected: '1 to 128 of A-Z a-z 0-9 . _ -, without a leading dot',
+  })
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= 1) return value
+  throw fail('bad_value', {
+    name,
+    reason: `${JSON.stringify(text)} is no number`,
+    expected: 'a whole number from 1',
+  })
+}

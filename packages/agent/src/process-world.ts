@@ -1,0 +1,16 @@
+/** What the command needs of the process around it, handed in so that tests can stand in its place. */
+import type { Clock, Random } from '@beige/protocol'
+
+export type ProcessWorld = {
+  env: Readonly<Record<string, string | undefined>>
+  cwd: string
+  stdin: NodeJS.ReadableStream
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  clock: Clock
+  random: Random
+  /** Calls back at each SIGINT, SIGTERM and SIGHUP until the answer is called. */
+  onSignal(listener: (signal: NodeJS.Signals) => void): () => void
+  /** Ends the process at once. */
+  exit(code: number): never
+}

@@ -1,0 +1,83 @@
+/** The command line: what there is, its help, and what happens to bad usage. */
+import { BeigeError } from '@beige/protocol'
+import { Command, CommanderError, Option } from 'commander'
+import type { RawOptions } from './options.ts'
+import type { ProcessWorld } from './process-world.ts'
+import { VERSION } from './version.ts'
+
+const EXIT_USAGE = 2
+
+/** Runs the command line; answers the exit code. Capabilities load when they are called, so `--version` stays quick. */
+export async function program(argv: readonly string[], world: ProcessWorld): Promise<number> {
+  let code = 0
+  const root = new Command('agent')
+    .description('Reads a task, calls a model, runs tools in a sandbox until the task is done.')
+    .version(VERSION, '-v, --version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: text => void world.stdout.write(text),
+      writeErr: text => void world.stderr.write(text),
+    })
+    .addHelpText('after', examples)
+    .action(() => root.outputHelp())
+
+  shared(root.command('run').description('One task, or several in order; exits when they are done.'))
+    .argument('<task...>', 'what to do')
+    .option('--json', 'events as JSON lines on stdout')
+    .option(
+      '--idempotency-key <key>',
+      'with --session-id: run again after a crash repeats the answer, not the run',
+    )
+    .action(async (tasks: string[], raw: RawOptions) => {
+      const { runCommand } = await import('./run/run.ts')
+      code = await runCommand(tasks, raw, world)
+    })
+
+  shared(
+    root.command('serve').description('The serve protocol on stdin and stdout, one JSON object a line.'),
+  ).action(async (raw: RawOptions) => {
+    const { serveStdio } = await import('./serve/stdio.ts')
+    code = await serveStdio(raw, world)
+  })
+
+  try {
+    await root.parseAsync([...argv], { from: 'user' })
+    return code
+  } catch (error) {
+    return failed(error, world)
+  }
+}
+
+function shared(command: Command): Command {
+  return command
+    .exitOverride()
+    .option('--model <id>', 'model id, or provider/id (AI_AGENT_MODEL)')
+    .option(
+      '--sandbox <where>',
+      'auto, docker, bubblewrap, host (unsafe) or an exec endpoint URL (AI_AGENT_SANDBOX)',
+    )
+    .option('--sandbox-image <image>', 'image for docker (AI_AGENT_SANDBOX_IMAGE)')
+    .option('--session-id <id>', 'open exactly this session, or make it')
+    .option('-c, --continue', 'the newest session of this directory, else a new one')
+    .option('--resume', 'go on with a run that was cut off, instead of closing it')
+    .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
+    .option('--no-session-persistence', 'keep the session in memory')
+    .option('--max-steps <n>', 'model turns a run may take')
+    .option('--system-prompt <text>', 'replaces the built-in one (AI_AGENT_SYSTEM_PROMPT)')
+    .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
+}
+
+function failed(error: unknown, world: ProcessWorld): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
+  if (!(error instanceof BeigeError)) throw error
+  world.stderr.write(`${error.message}${error.advice ? `. ${error.advice}` : ''}\n`)
+  return EXIT_USAGE
+}
+
+const examples = `
+Examples:
+  agent run "the login test fails, find out why and fix it"
+  agent run -c "now do the same for logout"
+  agent run --json --sandbox bubblewrap "count the lines of README.md" | jq .
+  agent serve --session-id review-17
+`
