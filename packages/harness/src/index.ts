@@ -1,9 +1,11 @@
+export { type SandboxHands, sandboxHands } from './hands.ts'
 export { createLocks, type Locks } from './locks.ts'
 export * from './policy.ts'
 export { type HistoryTarget, toProviderHistory } from './provider-history.ts'
 export { closeRun } from './resume.ts'
 export { type RunParts, type RunResult, run } from './run.ts'
 export { openedSession, type Session } from './session.ts'
+export { type ContextNotes, type SystemPromptParts, systemPrompt } from './system-prompt.ts'
 export * from './tool.ts'
 export {
   type CallContext,
