@@ -1,0 +1,37 @@
+#!/bin/sh
+# Builds execd as one static file, dist/execd-linux-<arch>. Does nothing when no source is newer than the last build.
+set -eu
+cd "$(dirname "$0")"
+
+machine=$(uname -m)
+case $machine in
+  x86_64) arch=x64 ;;
+  aarch64) arch=arm64 ;;
+  *) echo "execd: no build for $machine" >&2; exit 1 ;;
+esac
+target=$machine-unknown-linux-gnu
+out=dist/execd-linux-$arch
+
+size() { echo "$out $(wc -c <"$out") bytes$1"; }
+
+if [ -x "$out" ] && [ -z "$(find src .cargo Cargo.toml Cargo.lock build.sh -newer "$out" -print -quit)" ]; then
+  size ' (unchanged)'
+  exit 0
+fi
+if ! command -v cargo >/dev/null; then
+  echo 'execd: cargo is missing. Get it from https://rustup.rs, or install the packages rustc and cargo (1.90 or newer).' >&2
+  exit 1
+fi
+# Two builds at once must not meet in the middle of a file; cargo itself waits for its own lock.
+mkdir -p dist
+temporary=dist/.execd-$$
+trap 'rm -f "$temporary"' EXIT
+started=$(mktemp dist/.started-XXXXXX)
+trap 'rm -f "$temporary" "$started"' EXIT
+cargo build --quiet --release --locked --target "$target"
+cp "target/$target/release/execd" "$temporary"
+chmod 755 "$temporary"
+# A source that changed while this was built is newer than the file then, and is built next time.
+touch -r "$started" "$temporary"
+mv -f "$temporary" "$out"
+size ''

@@ -1,0 +1,5 @@
+pub mod get;
+pub mod list;
+pub mod put;
+pub mod remove;
+pub mod stat;

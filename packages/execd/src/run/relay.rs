@@ -1,0 +1,301 @@
+//! Between a command and whoever asked for it: bytes both ways, its time, its end, and the end of all it started.
+//! One loop around one poll; a job will be the same loop with another sink.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::run::command::Command;
+use crate::service::Service;
+use crate::sys::child::StartFailure;
+use crate::sys::fd::{Interest, poll, read_some};
+use crate::sys::process::{Exit, GRACE_MS, ORDER_KILL, ORDER_SWEEP, Report, give_order, next_report};
+
+/// From the command's end to the last look at its pipes: a process that it left behind may hold them for ever.
+const DRAIN: Duration = Duration::from_millis(250);
+/// A supervisor that has not done as it was told by then is killed, and its children come to us.
+const PATIENCE: Duration = Duration::from_millis(GRACE_MS as u64 + 3000);
+const READ_BYTES: usize = 32 * 1024;
+const MAX_PIPE_BYTES: usize = 1024 * 1024; // the kernel's own bound (fs.pipe-max-size)
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    Stdout,
+    Stderr,
+}
+
+/// Where a command's output goes.
+pub trait Sink {
+    fn started(&mut self, pid: i32);
+    /// `false` when this is more than it may hold: the command is ended.
+    fn take(&mut self, from: Output, bytes: &[u8]) -> bool;
+    /// Without room the command waits.
+    fn has_room(&self) -> bool {
+        true
+    }
+    /// Whether bytes wait for the client.
+    fn has_pending(&self) -> bool {
+        false
+    }
+    /// Sends what goes at once; `false` when the client is gone.
+    fn flush(&mut self) -> bool {
+        true
+    }
+    /// When it wants to say something although nothing happened.
+    fn next_tick(&self) -> Option<Instant> {
+        None
+    }
+    fn tick(&mut self, _now: Instant) {}
+}
+
+/// Why a command was ended from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    TimedOut,
+    ClientGone,
+    TooMuch,
+    Stopping,
+}
+
+pub enum End {
+    Exit(Exit),
+    NotStarted(StartFailure),
+}
+
+pub struct Ended {
+    pub end: End,
+    pub cause: Option<Cause>,
+    pub held_pipes: bool,
+}
+
+struct Relay<'a> {
+    service: &'a Arc<Service>,
+    command: &'a mut Command,
+    sink: &'a mut dyn Sink,
+    /// Output that came before is read after, or a frame would precede `start`.
+    is_started: bool,
+    end: Option<End>,
+    cause: Option<Cause>,
+    held_pipes: bool,
+    /// No descendant is left.
+    is_empty: bool,
+    drain_until: Option<Instant>,
+    ordered_at: Option<Instant>,
+    has_ordered_sweep: bool,
+}
+
+/// Returns when the command and all its descendants have ended and the sink has passed everything on.
+pub fn relay(
+    service: &Arc<Service>,
+    command: &mut Command,
+    timeout: Option<Duration>,
+    client: RawFd,
+    sink: &mut dyn Sink,
+) -> Ended {
+    let deadline = timeout.and_then(|time| Instant::now().checked_add(time));
+    let mut relay = Relay {
+        service,
+        command,
+        sink,
+        is_started: false,
+        end: None,
+        cause: None,
+        held_pipes: false,
+        is_empty: false,
+        drain_until: None,
+        ordered_at: None,
+        has_ordered_sweep: false,
+    };
+    let mut buffer = vec![0u8; READ_BYTES];
+    loop {
+        let now = Instant::now();
+        relay.pass_on_output(&mut buffer);
+        relay.hear_supervisor(now);
+        if relay.cause != Some(Cause::ClientGone) && !relay.sink.flush() {
+            relay.stop(Cause::ClientGone, now);
+        }
+        if relay.end.is_none() && deadline.is_some_and(|deadline| now >= deadline) {
+            relay.stop(Cause::TimedOut, now);
+        }
+        relay.close_drained(now);
+        if let Some(ended) = relay.take_ended() {
+            return ended;
+        }
+        relay.wait(deadline, client);
+    }
+}
+
+impl Relay<'_> {
+    /// One read of each pipe, so that neither stream runs ahead of the other.
+    fn pass_on_output(&mut self, buffer: &mut [u8]) {
+        for from in [Output::Stdout, Output::Stderr] {
+            if self.is_started && self.sink.has_room() {
+                self.read_once(from, buffer);
+            }
+        }
+        if let Some(input) = self.command.stdin.take() {
+            self.command.stdin = input.advance();
+        }
+        let now = Instant::now();
+        if self.sink.next_tick().is_some_and(|tick| now >= tick) {
+            self.sink.tick(now);
+        }
+    }
+
+    /// What is in the pipes by now: on a busy machine the time may be over before the first look.
+    fn read_rest(&mut self) {
+        let mut buffer = vec![0u8; READ_BYTES];
+        for from in [Output::Stdout, Output::Stderr] {
+            for _ in 0..MAX_PIPE_BYTES / READ_BYTES {
+                if !self.read_once(from, &mut buffer) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether there was anything.
+    fn read_once(&mut self, from: Output, buffer: &mut [u8]) -> bool {
+        let pipe = match from {
+            Output::Stdout => &mut self.command.stdout,
+            Output::Stderr => &mut self.command.stderr,
+        };
+        let Some(fd) = pipe.as_ref().map(OwnedFd::as_raw_fd) else { return false };
+        match read_some(fd, buffer) {
+            Ok(None) => false,
+            Ok(Some(0)) | Err(_) => {
+                *pipe = None;
+                false
+            }
+            Ok(Some(size)) => {
+                if !self.sink.take(from, &buffer[..size]) {
+                    self.stop(Cause::TooMuch, Instant::now());
+                }
+                true
+            }
+        }
+    }
+
+    fn hear_supervisor(&mut self, now: Instant) {
+        while !self.is_empty {
+            match next_report(&self.command.control) {
+                None => break,
+                Some(Report::Started { pid }) => self.note_start(pid),
+                Some(Report::StartFailed { pid, failure }) => {
+                    if pid > 0 {
+                        self.note_start(pid);
+                    }
+                    self.end = Some(End::NotStarted(failure));
+                    self.is_empty = true;
+                }
+                Some(Report::Exited { status, is_empty }) => {
+                    self.end = Some(End::Exit(status));
+                    self.is_empty = is_empty;
+                }
+                Some(Report::Empty) => self.is_empty = true,
+                Some(Report::Gone) => {
+                    // Killed by its own command, or by us. What it had below it is ours now, and is killed.
+                    self.service.reaper.wait_gone(self.command.supervisor);
+                    self.end.get_or_insert(End::Exit(Exit::Signal(libc::SIGKILL)));
+                    self.is_empty = true;
+                }
+            }
+        }
+        if self.end.is_some() && self.drain_until.is_none() {
+            self.drain_until = Some(now + DRAIN);
+        }
+    }
+
+    fn note_start(&mut self, pid: i32) {
+        self.is_started = true;
+        self.sink.started(pid);
+    }
+
+    /// Ends the whole tree, for the first reason there is.
+    fn stop(&mut self, cause: Cause, now: Instant) {
+        if cause == Cause::ClientGone {
+            // Nobody wants it any more, and a command that writes gets to know.
+            self.command.stdout = None;
+            self.command.stderr = None;
+        }
+        if self.cause.is_none() {
+            self.cause = Some(cause);
+            self.ordered_at = Some(now);
+            give_order(&self.command.control, ORDER_KILL);
+        } else if cause == Cause::ClientGone {
+            self.cause = Some(cause);
+        }
+    }
+
+    /// After the command's end: closes pipes that are still held, and has what is left over swept.
+    fn close_drained(&mut self, now: Instant) {
+        if self.end.is_none() {
+            return;
+        }
+        self.command.stdin = None;
+        if !self.sink.has_room() {
+            // The time is for the pipes' holder, not for a slow reader.
+            self.drain_until = Some(now + DRAIN);
+        }
+        let is_open = self.command.stdout.is_some() || self.command.stderr.is_some();
+        if is_open && self.drain_until.is_some_and(|until| now >= until) {
+            self.read_rest();
+            self.command.stdout = None;
+            self.command.stderr = None;
+            self.held_pipes = self.cause.is_none();
+        } else if is_open {
+            return;
+        }
+        if !self.is_empty && !self.has_ordered_sweep {
+            self.has_ordered_sweep = true;
+            self.ordered_at.get_or_insert(now);
+            give_order(&self.command.control, ORDER_SWEEP);
+        }
+    }
+
+    fn take_ended(&mut self) -> Option<Ended> {
+        let is_open = self.command.stdout.is_some() || self.command.stderr.is_some();
+        let has_pending = self.sink.has_pending() && self.cause != Some(Cause::ClientGone);
+        if !self.is_empty || is_open || has_pending {
+            return None;
+        }
+        self.end.take().map(|end| Ended { end, cause: self.cause, held_pipes: self.held_pipes })
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>, client: RawFd) {
+        let has_room = self.sink.has_room();
+        let pipe = |pipe: &Option<OwnedFd>| match pipe {
+            Some(pipe) if has_room && self.is_started => Interest::read(pipe.as_raw_fd()),
+            _ => Interest::none(),
+        };
+        let is_client_gone = self.cause == Some(Cause::ClientGone);
+        let mut fds = [
+            if self.is_empty { Interest::none() } else { Interest::read(self.command.control.as_raw_fd()) },
+            pipe(&self.command.stdout),
+            pipe(&self.command.stderr),
+            self.command.stdin.as_ref().map_or(Interest::none(), |input| Interest::write(input.pipe.as_raw_fd())),
+            if is_client_gone { Interest::none() } else { Interest::hangup(client, self.sink.has_pending()) },
+            if self.cause.is_some() { Interest::none() } else { Interest::read(self.service.stop.fd()) },
+        ];
+        let running_until = if self.end.is_none() && self.cause.is_none() { deadline } else { None };
+        let drain_until = if has_room { self.drain_until } else { None };
+        let is_open = self.command.stdout.is_some() || self.command.stderr.is_some();
+        let patience = if self.is_empty { None } else { self.ordered_at.map(|at| at + PATIENCE) };
+        let times = [running_until, drain_until.filter(|_| is_open), patience, self.sink.next_tick()];
+        let until = times.into_iter().flatten().min();
+        let time = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if poll(&mut fds, time).is_err() {
+            return;
+        }
+        let now = Instant::now();
+        if fds[4].is_hung_up() {
+            self.stop(Cause::ClientGone, now);
+        } else if fds[5].is_ready() {
+            self.stop(Cause::Stopping, now);
+        }
+        if patience.is_some_and(|patience| now >= patience) {
+            self.ordered_at = Some(now);
+            self.service.reaper.kill_supervisor(self.command.supervisor);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The server: starts, accepts, reaps, ends. This thread waits for signals and callers and does nothing else.
+
+use std::fs::File;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::config::{self, Listen};
+use crate::connection;
+use crate::errors::describe;
+use crate::log;
+use crate::service::Service;
+use crate::sys::fd::{Flag, Interest, poll, send_some};
+use crate::sys::signals::{self, SignalFd};
+use crate::sys::{identity, seccomp, socket};
+
+/// More than the commands that may run at once by default, so that a caller who wants to ask about them gets in.
+const MAX_CONNECTIONS: usize = 512;
+/// The largest thing on it is a supervisor's look at the process tree.
+const STACK_BYTES: usize = 256 * 1024;
+/// For answers that are on their way when execd ends.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The exit code.
+pub fn main() -> u8 {
+    match start() {
+        Ok(()) => 0,
+        Err((code, message)) => {
+            eprintln!("execd: {message}");
+            code
+        }
+    }
+}
+
+fn start() -> Result<(), (u8, String)> {
+    let config = config::from_environment().map_err(|message| (2, message))?;
+    let failed = |doing: &'static str| move |error: io::Error| (1, format!("{doing}: {}", describe(&error)));
+    log::set_level(config.log);
+    identity::tune_allocator();
+    identity::close_inherited_on_exec();
+    signals::reset_all();
+    identity::harden().map_err(failed("prctl"))?;
+    if let Err(error) = seccomp::install() {
+        log::error(&format!("commands run without the system call filter: {}", describe(&error)));
+    }
+    let signals = signals::open(&[signals::CHILD, signals::TERMINATE, signals::INTERRUPT, signals::HANGUP]);
+    let signals = signals.map_err(failed("signalfd"))?;
+    // The socket is for execd's user alone; the commands' mask is the one that execd was started with.
+    let umask = identity::set_umask(0o177);
+    let listener = Listener::bind(&config.listen).map_err(|error| {
+        let address = std::env::var("EXECD_LISTEN").unwrap_or_default();
+        (2, format!("EXECD_LISTEN: can not listen on {address:?}: {}", describe(&error)))
+    })?;
+    identity::set_umask(umask);
+    let stop = Arc::new(Flag::new().map_err(failed("eventfd"))?);
+    let service = Arc::new(Service::new(config, umask, stop));
+    log::info(&format!("listening, instance {}", service.instance));
+    accept_until_stopped(&service, &listener, &signals);
+    end(&service, listener, &signals);
+    Ok(())
+}
+
+fn accept_until_stopped(service: &Arc<Service>, listener: &Listener, signals: &SignalFd) {
+    let mut sweep_again = None;
+    loop {
+        let mut fds = [Interest::read(signals.fd()), Interest::read(listener.fd()), Interest::read(service.stop.fd())];
+        // Without EXECD_IDLE_EXIT_S and without strays there is no time at all, and so no wakeup.
+        let idle_left = service.config.idle_exit.map(|limit| limit.saturating_sub(service.idle_time()));
+        if idle_left.is_some_and(|left| left.is_zero()) {
+            return log::info("nobody came back, so this ends");
+        }
+        let timeout = [sweep_again, idle_left].into_iter().flatten().min();
+        if let Err(error) = poll(&mut fds, timeout) {
+            return log::error(&format!("poll: {error}"));
+        }
+        if fds[2].is_ready() || (fds[0].is_ready() && is_told_to_stop(signals)) {
+            return;
+        }
+        if fds[0].is_ready() || sweep_again.is_some() {
+            sweep_again = service.reaper.tend();
+        }
+        if fds[1].is_ready() {
+            accept(service, listener);
+        }
+    }
+}
+
+/// As PID 1 it heeds those outside alone: a command may send its init a signal, but must not end it.
+fn is_told_to_stop(signals: &SignalFd) -> bool {
+    let mut is_told = false;
+    while let Some(received) = signals.take() {
+        is_told |= received.signal != signals::CHILD && (received.is_from_outside || !identity::is_pid_1());
+    }
+    is_told
+}
+
+fn accept(service: &Arc<Service>, listener: &Listener) {
+    let socket = match listener.accept() {
+        Ok(socket) => socket,
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+        Err(error) => {
+            log::error(&format!("accept: {}", describe(&error)));
+            // Out of descriptors: the caller stays in the queue, and asking again at once would spin.
+            return std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let is_unix = !service.is_tcp();
+    if service.config.only_outside_peers && is_unix && socket::peer_pid(&socket) != Some(0) {
+        turn_away(&socket, "401 Unauthorized", "unauthorized", "unauthorized");
+        return;
+    }
+    if service.connections.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
+        service.connections.fetch_sub(1, Ordering::SeqCst);
+        turn_away(&socket, "429 Too Many Requests", "limit", "too many connections");
+        return;
+    }
+    let guard = Connected(service.clone());
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let spawned = thread.spawn(move || {
+        if let Some(user) = &guard.0.config.run_as {
+            if let Err(error) = identity::act_on_files_as(&user.identity) {
+                return log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(&error)));
+            }
+        }
+        connection::serve(&guard.0, socket);
+    });
+    if let Err(error) = spawned {
+        log::error(&format!("no thread for a connection: {}", describe(&error)));
+    }
+}
+
+/// For one that gets no thread: its answer fits into the socket's buffer.
+fn turn_away(socket: &OwnedFd, status: &str, code: &str, message: &str) {
+    let body = format!(r#"{{"error":{{"code":"{code}","message":"{message}"}}}}"#);
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
+    let _ = send_some(socket, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+}
+
+/// Counts a connection for as long as its thread runs.
+struct Connected(Arc<Service>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.note_activity();
+        self.0.connections.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn end(service: &Arc<Service>, listener: Listener, signals: &SignalFd) {
+    listener.close();
+    let stopping = {
+        let service = service.clone();
+        std::thread::spawn(move || service.stop_commands())
+    };
+    // Supervisors still end, and are still reaped, while the commands are stopped.
+    let mut last_words_until = None;
+    loop {
+        let again = service.reaper.tend();
+        let now = Instant::now();
+        if stopping.is_finished() {
+            let until = *last_words_until.get_or_insert(now + LAST_WORDS);
+            if service.connections.load(Ordering::SeqCst) == 0 || now >= until {
+                break;
+            }
+        }
+        let mut fds = [Interest::read(signals.fd())];
+        let _ = poll(&mut fds, Some(again.unwrap_or(Duration::from_millis(20))));
+        while signals.take().is_some() {}
+    }
+    service.reaper.kill_everything();
+    while let Some(time) = service.reaper.tend() {
+        let _ = poll(&mut [Interest::read(signals.fd())], Some(time));
+        while signals.take().is_some() {}
+    }
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+impl Listener {
+    fn bind(listen: &Listen) -> io::Result<Listener> {
+        let listener = match listen {
+            Listen::Tcp(address) => Listener::Tcp(TcpListener::bind(address)?),
+            Listen::Unix(path) => Listener::Unix(bind_unix(path)?, path.clone()),
+        };
+        match &listener {
+            Listener::Tcp(listener) => listener.set_nonblocking(true)?,
+            Listener::Unix(listener, _) => listener.set_nonblocking(true)?,
+        }
+        Ok(listener)
+    }
+
+    fn fd(&self) -> i32 {
+        match self {
+            Listener::Tcp(listener) => listener.as_raw_fd(),
+            Listener::Unix(listener, _) => listener.as_raw_fd(),
+        }
+    }
+
+    fn accept(&self) -> io::Result<OwnedFd> {
+        Ok(match self {
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                socket::enable_keepalive(&stream);
+                stream.into()
+            }
+            Listener::Unix(listener, _) => listener.accept()?.0.into(),
+        })
+    }
+
+    fn close(self) {
+        if let Listener::Unix(listener, path) = self {
+            drop(listener);
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Binds through the folder's descriptor, since a socket's address holds 107 bytes and a path more. What is left of an
+/// execd that ended without a word is removed; one that answers is not.
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let (folder, name) = match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => (folder, name),
+        _ => return Err(io::ErrorKind::InvalidInput.into()),
+    };
+    let folder = File::open(folder)?;
+    let address = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_socket());
+    if is_socket && UnixStream::connect(&address).is_err() {
+        std::fs::remove_file(path)?;
+    }
+    UnixListener::bind(&address)
+}

@@ -1,0 +1,123 @@
+//! Walks /proc for (pid, parent) pairs without allocating, so that a supervisor can use it after `fork`.
+
+use libc::{c_char, c_int, pid_t};
+
+/// Processes that one look at the tree can hold. A larger tree gets SIGTERM in part and SIGKILL in full:
+/// the kill loop needs direct children only, and every orphan becomes one.
+const MAX_PROCESSES: usize = 8192;
+const DIRENT_NAME_OFFSET: usize = 19; // of struct linux_dirent64, behind ino, off, reclen and type
+
+/// Calls `visit(pid, parent)` for each process that this namespace shows. Silent where /proc is missing.
+pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) {
+    // SAFETY: a constant, NUL-terminated path; the descriptor is closed below.
+    let proc = unsafe { libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
+    if proc < 0 {
+        return;
+    }
+    let mut buffer = [0u8; 8192];
+    loop {
+        // SAFETY: pointer and length describe the live buffer.
+        let size = unsafe { libc::syscall(libc::SYS_getdents64, proc, buffer.as_mut_ptr(), buffer.len()) };
+        if size <= 0 {
+            break;
+        }
+        let mut rest = buffer.get(..size as usize).unwrap_or(&[]);
+        while let Some(length) = rest.get(16..18).map(|b| u16::from_ne_bytes([b[0], b[1]]) as usize) {
+            if let Some(pid) = rest.get(DIRENT_NAME_OFFSET..).and_then(leading_number) {
+                if let Some(parent) = parent_of(proc, pid) {
+                    visit(pid, parent);
+                }
+            }
+            rest = match rest.get(length..) {
+                Some(next) if length > 0 => next,
+                _ => break,
+            };
+        }
+    }
+    // SAFETY: opened above, used by nobody else.
+    unsafe { libc::close(proc) };
+}
+
+/// Sends `signal` to every descendant of `root` that one look finds, children before their parents' reaction.
+pub fn signal_descendants(root: pid_t, signals: &[c_int]) {
+    let mut pairs = [(0 as pid_t, 0 as pid_t); MAX_PROCESSES];
+    let mut count = 0;
+    each_process(&mut |pid, parent| {
+        if let Some(place) = pairs.get_mut(count) {
+            *place = (pid, parent);
+            count += 1;
+        }
+    });
+    let pairs = pairs.get_mut(..count).unwrap_or(&mut []);
+    // A found process moves to the front and is looked at as a parent in its turn.
+    let mut found = 0;
+    let mut next = 0;
+    let mut parent = root;
+    loop {
+        for index in found..pairs.len() {
+            if pairs[index].1 == parent {
+                pairs.swap(index, found);
+                found += 1;
+            }
+        }
+        match pairs.get(next) {
+            Some(pair) if next < found => parent = pair.0,
+            _ => break,
+        }
+        next += 1;
+    }
+    for (pid, _) in pairs.iter().take(found) {
+        for signal in signals {
+            // SAFETY: no pointers.
+            unsafe { libc::kill(*pid, *signal) };
+        }
+    }
+}
+
+fn leading_number(name: &[u8]) -> Option<pid_t> {
+    let mut number: pid_t = 0;
+    let mut digits = 0;
+    for byte in name.iter().take_while(|byte| byte.is_ascii_digit()) {
+        number = number.checked_mul(10)?.checked_add((byte - b'0') as pid_t)?;
+        digits += 1;
+    }
+    (digits > 0).then_some(number)
+}
+
+/// From /proc/PID/stat: the second field behind the last `)`, since a program's name may contain anything.
+fn parent_of(proc: c_int, pid: pid_t) -> Option<pid_t> {
+    let mut path = [0u8; 24];
+    write_path(&mut path, pid);
+    let mut stat = [0u8; 512];
+    // SAFETY: the path ends in NUL (the array is longer than any pid and "/stat"), the buffer is live.
+    let size = unsafe {
+        let file = libc::openat(proc, path.as_ptr() as *const c_char, libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let size = libc::read(file, stat.as_mut_ptr().cast(), stat.len());
+        libc::close(file);
+        size
+    };
+    let stat = stat.get(..usize::try_from(size).ok()?)?;
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    leading_number(stat.get(end + 4..)?)
+}
+
+fn write_path(path: &mut [u8; 24], pid: pid_t) {
+    let mut digits = [0u8; 10];
+    let mut first = digits.len();
+    let mut rest = pid;
+    while first > 0 {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    let text = digits[first..].iter().chain(b"/stat");
+    for (place, byte) in path.iter_mut().zip(text) {
+        *place = *byte;
+    }
+}
