@@ -1,4 +1,6 @@
 /** The checks that only read the repository, by the name they are reported under. */
+import { hazardProblems } from '../hazards/hazards.ts'
+import { WAITING } from '../hazards/waiting.ts'
 import { checkBannedGlobals } from './banned-globals.ts'
 import { checkBannedNames } from './banned-names.ts'
 import { checkBannedText } from './banned-text.ts'
@@ -24,5 +26,6 @@ export const staticChecks: readonly StaticCheck[] = [
   { name: 'outside handed in', find: tree => checkBannedGlobals(tree) },
   { name: 'error tables', find: checkErrorTables },
   { name: 'documents', find: checkDocuments },
+  { name: 'hazards', find: tree => hazardProblems(tree.files, WAITING) },
   { name: 'banned text', find: checkBannedText },
 ]
