@@ -1,1 +1,6 @@
+export { createModelRouter, type ModelRouterOptions, warmUp } from './create-router.ts'
+export { takeProviderVariables } from './environment.ts'
+export { modelErrors } from './errors.ts'
+export type { ModelConfig, ProviderConfig, Timeouts } from './provider-config.ts'
+export { PROVIDERS, type ProviderRow, type WireApi } from './provider-table.ts'
 export * from './router.ts'

@@ -9,7 +9,8 @@ import type {
 
 /** A request that failed, with what the transport knew. `body` is bounded and has no key in it. */
 export type RequestFailure = {
-  cause: 'http' | 'network' | 'idle' | 'cut' | 'stream' | 'no_route'
+  /** `refused`: the model or a filter declined, which is an answer and is never asked again. */
+  cause: 'http' | 'network' | 'idle' | 'cut' | 'stream' | 'refused' | 'no_route'
   status: number | null
   headers: Readonly<Record<string, string>>
   body: string

@@ -1,0 +1,133 @@
+/**
+ * One attempt is one request: from the call to the end of the answer, with its own abort and watchdogs. It is over only
+ * when the library has let go and the connection is closed, so that nothing of it can act after another has begun.
+ */
+import { type Clock, messageOf } from '@beige/protocol'
+import type { AssistantMessage, AssistantMessageEvent } from '@earendil-works/pi-ai'
+import type { StreamOfWire } from './adapters.ts'
+import { failureOf } from './failure.ts'
+import type { Redact } from './redactor.ts'
+import type { ModelRequest, RequestOutcome } from './router.ts'
+import type { Route } from './routing.ts'
+import { createTransport, type Fetch, placeholderKey } from './transport.ts'
+import { createWatchdog } from './watchdog.ts'
+
+export type AttemptParts = {
+  route: Route
+  request: ModelRequest
+  wire: StreamOfWire
+  fetch: Fetch
+  clock: Clock
+  redact: Redact
+  userAgent: string
+}
+
+/** The final event of an attempt is held back, so that its outcome is known before anyone acts on it (H42). */
+export type AttemptEnd = { message: AssistantMessage; outcome: RequestOutcome }
+
+export async function runAttempt(
+  parts: AttemptParts,
+  forward: (event: AssistantMessageEvent) => void,
+): Promise<AttemptEnd> {
+  const { route, request, clock } = parts
+  const caller = request.options.signal
+  const ours = new AbortController()
+  const signal = caller === undefined ? ours.signal : AbortSignal.any([caller, ours.signal])
+  const watchdog = createWatchdog(clock, route.endpoint.timeouts, () => ours.abort())
+  const { fetch, exchange } = createTransport(route.endpoint, parts.fetch, signal, watchdog.sound)
+  try {
+    const stream = parts.wire(requestModel(route), request.context, {
+      ...request.options,
+      sessionId: request.sessionId,
+      signal,
+      fetch,
+      apiKey: placeholderKey(route.endpoint.key),
+      headers: { ...request.options.headers, ...route.endpoint.headers },
+      identity: { userAgent: { custom: parts.userAgent } },
+      // Said out loud, because the library would look into the process environment.
+      cacheRetention: request.options.cacheRetention ?? 'short',
+      maxRetries: 0,
+      // Covers headers alone; the watchdog covers all of it.
+      timeoutMs: NO_LIBRARY_TIMEOUT_MS,
+    })
+    let last: AssistantMessage | null = null
+    for await (const event of stream) {
+      if (event.type === 'done' || event.type === 'error') {
+        last = event.type === 'done' ? event.message : event.error
+        break
+      }
+      if (event.type !== 'start') watchdog.token()
+      forward(event)
+    }
+    const message = last ?? (await stream.result())
+    if (message.stopReason !== 'error' && message.stopReason !== 'aborted')
+      return { message, outcome: { state: 'done' } }
+    if (caller?.aborted)
+      return { message: { ...message, stopReason: 'aborted' }, outcome: { state: 'aborted' } }
+    const failure = failureOf(
+      {
+        exchange,
+        silence: watchdog.silence(),
+        libraryMessage: message.errorMessage ?? 'the library gave no reason',
+        stopReason: message.rawStopReason ?? null,
+      },
+      parts.redact,
+      clock.now(),
+    )
+    return {
+      message: { ...message, stopReason: 'error', errorMessage: failure.message },
+      outcome: { state: 'failed', failure },
+    }
+  } finally {
+    // An adapter that gave up in the middle of a stream leaves its connection open.
+    ours.abort()
+    await watchdog.stop()
+  }
+}
+
+const NO_LIBRARY_TIMEOUT_MS = 2_147_483_647
+
+/** The model as the library sees it, without what would make it act on its own. */
+function requestModel({ model }: Route): Route['model'] {
+  if (model.api !== 'anthropic-messages') return model
+  const compat = { ...model.compat, supportsMessageThreads: false, allowedFallbackModels: [] }
+  return { ...model, compat }
+}
+
+/** The end of a request that never became an attempt. */
+export function unsent(
+  request: ModelRequest,
+  error: unknown,
+  now: number,
+  cause: 'no_route' | 'stream',
+): AttemptEnd {
+  const aborted = request.options.signal?.aborted === true
+  const message: AssistantMessage = {
+    role: 'assistant',
+    content: [],
+    api: request.model.api,
+    provider: request.model.provider,
+    model: request.model.id,
+    usage: {
+      input: 0,
+      output: 0,
+      cacheRead: 0,
+      cacheWrite: 0,
+      totalTokens: 0,
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+    },
+    stopReason: aborted ? 'aborted' : 'error',
+    errorMessage: messageOf(error),
+    timestamp: now,
+  }
+  if (aborted) return { message, outcome: { state: 'aborted' } }
+  const failure = {
+    cause,
+    status: null,
+    headers: {},
+    body: '',
+    retryAfterMs: null,
+    message: messageOf(error),
+  }
+  return { message, outcome: { state: 'failed', failure } }
+}

@@ -1,0 +1,139 @@
+/** Why a request failed, from what the transport saw; the library's own text is only the last resort. */
+import { messageOf } from '@beige/protocol'
+import type { Redact } from './redactor.ts'
+import { retryAfterMs } from './retry-after.ts'
+import type { RequestFailure } from './router.ts'
+import type { Exchange } from './transport.ts'
+
+const MAX_BODY_CHARS = 8192
+const MAX_MESSAGE_CHARS = 1000
+const MAX_CAUSES = 5
+
+/** What a failed attempt left behind. */
+export type Evidence = {
+  exchange: Exchange
+  /** Which watchdog ended it, with its words; null when none did. */
+  silence: string | null
+  /** What the library said. */
+  libraryMessage: string
+  /** The vendor's stop reason, as far as one came. */
+  stopReason: string | null
+}
+
+export function failureOf(evidence: Evidence, redact: Redact, nowMs: number): RequestFailure {
+  const { exchange } = evidence
+  const found = causeOf(evidence)
+  const body = redact(found.body).slice(0, MAX_BODY_CHARS)
+  const headers = Object.fromEntries(
+    Object.entries(exchange.headers).map(([name, value]) => [name, redact(value)]),
+  )
+  return {
+    cause: found.cause,
+    status: exchange.status,
+    headers,
+    body,
+    // A header of an answer that then streamed says nothing about the failure of the stream.
+    retryAfterMs: retryAfterMs(found.cause === 'http' ? headers : { date: headers.date ?? '' }, body, nowMs),
+    message: redact(found.message).slice(0, MAX_MESSAGE_CHARS),
+  }
+}
+
+type Found = { cause: RequestFailure['cause']; body: string; message: string }
+
+function causeOf({ exchange, silence, libraryMessage, stopReason }: Evidence): Found {
+  const { status } = exchange
+  if (silence !== null) return { cause: 'idle', body: '', message: silence }
+  if (exchange.networkError !== null)
+    return { ...brokenConnection(exchange.networkError, 'network'), body: '' }
+  if (status === null) return { cause: 'stream', body: '', message: libraryMessage }
+  const head = exchange.body.head()
+  const tail = exchange.body.tail()
+  if (status < 200 || status > 299 || !isEventStream(exchange, tail))
+    return { cause: 'http', body: head, message: saidIn(head) ?? `HTTP ${status}: ${libraryMessage}` }
+  const error = errorFrame(tail)
+  if (error !== null) return { cause: 'stream', body: error, message: saidIn(error) ?? libraryMessage }
+  if (stopReason !== null && REFUSALS.test(stopReason))
+    return { cause: 'refused', body: '', message: libraryMessage }
+  if (exchange.bodyError !== null) return { ...brokenConnection(exchange.bodyError, 'cut'), body: '' }
+  if (exchange.ended && !LAST_EVENT.test(tail))
+    return { cause: 'cut', body: '', message: `the answer ended before its last event: ${libraryMessage}` }
+  return { cause: 'stream', body: '', message: libraryMessage }
+}
+
+const REFUSALS = /refusal|content_filter|sensitive|SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII/
+const LAST_EVENT =
+  /message_stop|\[DONE\]|"response\.(?:completed|incomplete|failed)"|"finish_?[rR]eason"\s*:\s*"/
+
+// A page of a proxy comes with status 200 too; some servers forget the type of a true stream.
+function isEventStream(exchange: Exchange, tail: string): boolean {
+  return (exchange.headers['content-type'] ?? '').includes('event-stream') || /^data:/m.test(tail)
+}
+
+/** Node's own limits on silence are silence too, whichever clock was faster. */
+function brokenConnection(
+  error: unknown,
+  cause: 'network' | 'cut',
+): { cause: Found['cause']; message: string } {
+  const deepest = deepestCause(error)
+  const code = codeOf(deepest)
+  if (code === 'UND_ERR_BODY_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT')
+    return { cause: 'idle', message: messageOf(deepest) }
+  const text = messageOf(deepest) || messageOf(error)
+  return { cause, message: code === '' || text.includes(code) ? text : `${text} (${code})` }
+}
+
+function deepestCause(error: unknown): unknown {
+  let current = error
+  for (let depth = 0; depth < MAX_CAUSES; depth++) {
+    if (!(current instanceof Error)) return current
+    // Several addresses were tried: the first failure stands for all.
+    const next = current instanceof AggregateError ? current.errors[0] : current.cause
+    if (next === undefined) return current
+    current = next
+  }
+  return current
+}
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  return typeof code === 'string' ? code : ''
+}
+
+/** The vendor's error among the last events of a stream, as JSON text. */
+function errorFrame(tail: string): string | null {
+  const lines = tail.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
+  for (const line of lines.toReversed()) {
+    const data = line.slice(5).trim()
+    if (data.includes('error') && isErrorFrame(parse(data))) return data
+  }
+  return null
+}
+
+function isErrorFrame(data: unknown): boolean {
+  if (!isObject(data)) return false
+  if (data.type === 'error' || data.type === 'response.failed') return true
+  return isObject(data.error) || typeof data.error === 'string'
+}
+
+/** The text in an error's JSON, wherever the vendor puts it. */
+function saidIn(json: string): string | null {
+  const parsed = parse(json)
+  const data = Array.isArray(parsed) ? parsed[0] : parsed
+  if (!isObject(data)) return null
+  const response = isObject(data.response) ? data.response : {}
+  for (const place of [data.error, response.error, data]) {
+    if (typeof place === 'string') return place
+    if (isObject(place) && typeof place.message === 'string') return place.message
+  }
+  return null
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // no JSON: there is nothing to find in it
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The `fetch` that one attempt hands to a provider's library. It puts the key on, sends one request and no second, keeps
+ * what the library would throw away (status, headers, the body of an error, the end of a stream), and reports every
+ * byte, so that silence can be told from work.
+ */
+import type { Endpoint } from './endpoint.ts'
+import { createKeptBody, type KeptBody } from './kept-body.ts'
+
+export type Fetch = typeof globalThis.fetch
+
+/** What is known of the one request; read after the library is done. */
+export type Exchange = {
+  sent: boolean
+  /** Set when no answer came. */
+  networkError: unknown
+  status: number | null
+  headers: Record<string, string>
+  body: KeptBody
+  /** The body ended as it should, on the level of HTTP. */
+  ended: boolean
+  /** Set when the connection broke in the middle of the body. */
+  bodyError: unknown
+}
+
+const MAX_HEADERS = 100
+const MAX_HEADER_CHARS = 2048
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
+// Libraries take these from the process environment; they are nobody's unless the configuration names them.
+const AMBIENT_HEADERS = ['openai-organization', 'openai-project']
+
+export function createTransport(
+  endpoint: Endpoint,
+  fetch: Fetch,
+  signal: AbortSignal,
+  onSound: () => void,
+): { fetch: Fetch; exchange: Exchange } {
+  const exchange: Exchange = {
+    sent: false,
+    networkError: null,
+    status: null,
+    headers: {},
+    body: createKeptBody(),
+    ended: false,
+    bodyError: null,
+  }
+  const origin = new URL(endpoint.baseUrl).origin
+
+  const once: Fetch = async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    if (url.origin !== origin) throw new Error(`a request to ${url.origin} is not for ${endpoint.id}`)
+    if (exchange.sent) throw new Error('an attempt is one request; the library asked for a second')
+    exchange.sent = true
+    const headers = new Headers(input instanceof Request ? input.headers : undefined)
+    for (const [name, value] of new Headers(init?.headers ?? {})) headers.set(name, value)
+    putKey(headers, endpoint)
+    const signals = init?.signal ? [signal, init.signal] : [signal]
+    let response: Response
+    try {
+      // A redirect would carry the key's header to another place.
+      response = await fetch(input, {
+        ...init,
+        headers,
+        redirect: 'manual',
+        signal: AbortSignal.any(signals),
+      })
+    } catch (error) {
+      exchange.networkError = error
+      throw error
+    }
+    onSound()
+    exchange.status = response.status
+    exchange.headers = boundedHeaders(response.headers)
+    return observed(response, exchange, onSound)
+  }
+  return { fetch: once, exchange }
+}
+
+/** The libraries get a placeholder; the key itself is put on here and nowhere else. */
+export function placeholderKey(key: string | null): string {
+  // pi-ai tells a subscription's token from a key by its first letters.
+  return key?.startsWith('sk-ant-oat') ? 'sk-ant-oat-placeholder' : 'sk-placeholder'
+}
+
+function putKey(headers: Headers, endpoint: Endpoint): void {
+  for (const name of [...KEY_HEADERS, ...AMBIENT_HEADERS]) headers.delete(name)
+  for (const [name, value] of Object.entries(endpoint.headers)) headers.set(name, value)
+  if (endpoint.key === null) return
+  if (endpoint.keyIn !== 'bearer' && !endpoint.key.startsWith('sk-ant-oat'))
+    headers.set(endpoint.keyIn, endpoint.key)
+  else headers.set('authorization', `Bearer ${endpoint.key}`)
+}
+
+async function observed(response: Response, exchange: Exchange, onSound: () => void): Promise<Response> {
+  const { body } = response
+  if (body === null) {
+    exchange.ended = true
+    return response
+  }
+  const reader = body.getReader()
+  const read = async (): Promise<Uint8Array | null> => {
+    try {
+      const { done, value } = await reader.read()
+      onSound()
+      if (!done) return value
+      exchange.ended = true
+      return null
+    } catch (error) {
+      exchange.bodyError = error
+      throw error
+    }
+  }
+  const about = { status: response.status, statusText: response.statusText, headers: response.headers }
+  if (!response.ok) {
+    // An error is read here, to its bound, and the library gets what was kept.
+    while (!exchange.body.isFull()) {
+      const bytes = await read()
+      if (bytes === null) break
+      exchange.body.push(bytes)
+    }
+    if (!exchange.ended) await reader.cancel()
+    return new Response(exchange.body.head(), about)
+  }
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const bytes = await read()
+        if (bytes === null) return controller.close()
+        exchange.body.push(bytes)
+        controller.enqueue(bytes)
+      },
+      cancel: reason => reader.cancel(reason),
+    },
+    { highWaterMark: 0 }, // nothing is read before the library asks
+  )
+  return new Response(stream, about)
+}
+
+function boundedHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    [...headers]
+      .filter(([name]) => name !== 'set-cookie')
+      .slice(0, MAX_HEADERS)
+      .map(([name, value]) => [name, value.slice(0, MAX_HEADER_CHARS)]),
+  )
+}
