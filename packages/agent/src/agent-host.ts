@@ -8,12 +8,13 @@ import {
   toolset,
 } from '@beige/harness'
 import { createHost, type SessionHost, type SessionSetup } from '@beige/host'
-import { createModelRouter } from '@beige/models'
+import { createModelRouter, takeProviderVariables, warmUp } from '@beige/models'
 import { createFilesStore, createMemoryStore, type SessionStore } from '@beige/sessions'
 import { agentHands, hasNotes, workdirOf } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
+import { VERSION } from './version.ts'
 
 export type AgentHost = {
   host: SessionHost
@@ -31,8 +32,14 @@ export async function agentHost(
   openRun: SessionSetup['openRun'],
 ): Promise<AgentHost> {
   const { clock, random } = world
-  const router = createModelRouter({ providers: {}, env: world.env, clock })
+  const router = await createModelRouter({
+    env: takeProviderVariables(world.env),
+    clock,
+    userAgent: `beige-agent/${VERSION}`,
+  })
   const model = router.resolve(options.model)
+  // The provider's library loads while the session opens; what fails here fails again, with its reason, when it is used.
+  warmUp(model).catch(() => {})
   const tools = toolset('coding')
   const pipeline = createPipeline({
     tools,

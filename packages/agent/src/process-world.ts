@@ -2,7 +2,8 @@
 import type { Clock, Random } from '@beige/protocol'
 
 export type ProcessWorld = {
-  env: Readonly<Record<string, string | undefined>>
+  /** The process's own: what provider libraries would read is taken out of it before the first request. */
+  env: Record<string, string | undefined>
   cwd: string
   stdin: NodeJS.ReadableStream
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
