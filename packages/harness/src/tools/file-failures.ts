@@ -1,0 +1,101 @@
+/** What a tool says when a file call failed: what failed, what is there instead, what to do next. */
+import { posix } from 'node:path'
+import { isError, nearest } from '@beige/protocol'
+import type { ExecClient } from '@beige/sandbox'
+import type { ToolContext, ToolResult } from '../tool.ts'
+import { errorResult } from '../tool-pipeline.ts'
+import type { Place } from './paths.ts'
+
+const MAX_LINKS = 40 // followed, as in Linux
+const MAX_NAMES = 5000 // of a directory, looked at for near ones
+
+export type Found = { kind: 'file' | 'directory' | 'fifo' | 'device' | 'socket'; mode: number; size: number }
+
+/** What is at the end of the links; null when nothing is. */
+export async function whatIsAt({ exec, path }: Place, signal: AbortSignal): Promise<Found | null> {
+  let at = path
+  try {
+    for (let links = 0; links < MAX_LINKS; links++) {
+      const { kind, mode, size, target } = await exec.stat(at, signal)
+      if (kind !== 'symlink') return { kind, mode, size }
+      if (target === undefined) return null
+      at = posix.resolve(posix.dirname(at), target)
+    }
+    return null
+  } catch (error) {
+    if (isError(error, 'file_not_found', 'bad_path')) return null
+    throw error
+  }
+}
+
+/** The result for an error of a file call; an abort and a failing endpoint are thrown on, for the pipeline to render. */
+export async function fileFailure(error: unknown, place: Place, context: ToolContext): Promise<ToolResult> {
+  const { path } = place
+  const { signal } = context
+  signal.throwIfAborted()
+  if (isError(error, 'file_not_found')) return await notFound(place, signal)
+  if (isError(error, 'file_changed')) return stale(path)
+  if (isError(error, 'bad_path')) return errorResult('invalid_input', error.message)
+  if (isError(error, 'request_too_large', 'answer_too_large')) {
+    return errorResult('limit', `${path}: ${error.message}. ${error.advice}`, { path })
+  }
+  if (isError(error, 'endpoint_refused') && error.data.status === 507) {
+    return errorResult(
+      'no_space',
+      `no space left for ${path}: nothing was written. Free some and try again`,
+      { path },
+    )
+  }
+  if (!isError(error, 'file_refused')) throw error
+  const found = await whatIsAt(place, signal)
+  if (found && found.kind !== 'file') return wrongKind(path, found.kind)
+  const mode = found ? ` (mode ${modeText(found.mode)})` : ''
+  return errorResult('permission', `${path}${mode}: ${String(error.data.message)}`, { path })
+}
+
+export function stale(path: string): ToolResult {
+  const text = `${path} has changed since this session read it: nothing was written. Read it again, then repeat the change`
+  return errorResult('stale', text, { path })
+}
+
+export function wrongKind(path: string, kind: Exclude<Found['kind'], 'file'>): ToolResult {
+  const text =
+    kind === 'directory'
+      ? `${path} is a directory, not a file: list it with the command ls`
+      : `${path} is a ${kind}, not a regular file: it was not opened`
+  return errorResult('wrong_kind', text, { path, kind })
+}
+
+export function readOnly(path: string, mode: number): ToolResult {
+  const text = `${path} is read-only (mode ${modeText(mode)}): nothing was written. If that is meant, make it writable first`
+  return errorResult('permission', text, { path })
+}
+
+/** Nobody may write it. A rename in its directory could, but the mode says that somebody did not want that. */
+export const isReadOnly = (mode: number): boolean => (mode & 0o222) === 0
+
+const modeText = (mode: number) => (mode & 0o7777).toString(8).padStart(4, '0')
+
+async function notFound({ exec, path }: Place, signal: AbortSignal): Promise<ToolResult> {
+  const text = `no such file: ${path}`
+  const names = await namesIn(exec, posix.dirname(path), signal)
+  if (names === null)
+    return errorResult('not_found', `${text}; its directory does not exist either`, { path })
+  const near = nearest(posix.basename(path), names).map(name => posix.join(posix.dirname(path), name))
+  return errorResult('not_found', near.length > 0 ? `${text}; near it: ${near.join(', ')}` : text, {
+    path,
+    near,
+  })
+}
+
+/** Null when there is no such directory. */
+async function namesIn(exec: ExecClient, directory: string, signal: AbortSignal): Promise<string[] | null> {
+  try {
+    const { entries } = await exec.list(directory, signal, { depth: 1, limit: MAX_NAMES })
+    return entries.map(entry => posix.basename(entry.path))
+  } catch (error) {
+    if (isError(error, 'file_not_found')) return null
+    if (isError(error, 'file_refused', 'answer_too_large')) return []
+    throw error
+  }
+}
