@@ -1,7 +1,8 @@
-/** Bundles one program or library with tsdown, from source. */
-import { copyFile } from 'node:fs/promises'
+/** Bundles one program or library from source with rolldown. */
+import { copyFile, rm } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
-import { build } from 'tsdown'
+import { build } from 'rolldown'
 
 const CONDITIONS = ['beige-source', 'import', 'node', 'default']
 
@@ -16,31 +17,36 @@ export async function bundleProgram(
 ): Promise<void> {
   const folder = join(root, workspace)
   const { main, ...others } = entries
-  await run(folder, { ...(main === undefined ? {} : { program: main }), ...others }, { alwaysBundle: [/.*/] })
+  await bundle(folder, { ...(main === undefined ? {} : { program: main }), ...others }, isBuiltin)
   if (main !== undefined)
     await copyFile(join(import.meta.dirname, 'launcher.js'), join(folder, 'dist/main.js'))
 }
 
 /** A package's index for those who load it from outside of a bundle, such as plugins; what it imports stays outside. */
 export async function bundleLibrary(root: string, workspace: string): Promise<void> {
-  await run(join(root, workspace), { index: 'src/index.ts' }, { neverBundle: [/^[^./]/] })
+  const isPackageName = (specifier: string): boolean => !/^[./]/.test(specifier)
+  await bundle(join(root, workspace), { index: 'src/index.ts' }, isPackageName)
 }
 
-type Dependencies = { alwaysBundle: RegExp[] } | { neverBundle: RegExp[] }
-
-async function run(cwd: string, entry: Record<string, string>, deps: Dependencies): Promise<void> {
+async function bundle(
+  cwd: string,
+  input: Record<string, string>,
+  external: (id: string) => boolean,
+): Promise<void> {
+  await rm(join(cwd, 'dist'), { recursive: true, force: true })
   await build({
-    config: false,
     cwd,
-    entry,
-    deps,
-    outDir: 'dist',
-    format: 'esm',
+    input,
+    external,
     platform: 'node',
-    target: 'node24',
-    dts: false,
-    fixedExtension: false,
+    resolve: { conditionNames: CONDITIONS },
+    transform: { target: 'node24' },
     logLevel: 'warn',
-    inputOptions: { resolve: { conditionNames: CONDITIONS } },
+    output: {
+      dir: 'dist',
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunks/[name]-[hash].js',
+    },
   })
 }
