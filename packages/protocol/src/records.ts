@@ -96,6 +96,31 @@ export const runEndBody = obj(
   },
   open,
 )
+/** `folded_to` is the id of the first entry that is still sent as it is; what is before it is told by `summary`. */
+export const compactionBody = obj(
+  {
+    type: lit('compaction'),
+    id: str(),
+    parent_id: nullable(str()),
+    folded_to: nullable(str()),
+    summary: str(),
+    files_read: arr(str()),
+    files_modified: arr(str()),
+    todos: opt(unknown()),
+    tokens_before: int({ minimum: 0 }),
+    tokens_after: int({ minimum: 0 }),
+  },
+  open,
+)
+/** Goes on from `target_id` (null: from the beginning); `summary` tells what the path that was left had done. */
+export const branchBody = obj(
+  { type: lit('branch'), id: str(), target_id: nullable(str()), summary: opt(str()) },
+  open,
+)
+/** Moves to `target_id` without a word; null begins anew. */
+export const leafBody = obj({ type: lit('leaf'), target_id: nullable(str()) }, open)
+/** `label` absent takes the label away. */
+export const labelBody = obj({ type: lit('label'), target_id: str(), label: opt(str()) }, open)
 export const settingBody = obj({ type: lit('setting'), name: str(), value: unknown() }, open)
 export const damageBody = obj(
   {
@@ -105,6 +130,7 @@ export const damageBody = obj(
     length: int({ minimum: 0 }),
     hash: str(),
     seqs: opt(arr(int())),
+    reason: opt(str()),
   },
   open,
 )
@@ -117,6 +143,10 @@ export const recordBody = union([
   toolStartedBody,
   toolFinishedBody,
   runEndBody,
+  compactionBody,
+  branchBody,
+  leafBody,
+  labelBody,
   settingBody,
   damageBody,
   customBody,
@@ -128,6 +158,9 @@ export type MessageBody = Static<typeof messageBody>
 export type ToolStartedBody = Static<typeof toolStartedBody>
 export type ToolFinishedBody = Static<typeof toolFinishedBody>
 export type RunEndBody = Static<typeof runEndBody>
+export type CompactionBody = Static<typeof compactionBody>
+export type BranchBody = Static<typeof branchBody>
+export type DamageBody = Static<typeof damageBody>
 
 /** `prev` is the first 16 bytes, hex, of the SHA-256 of the record line before (without its newline); seq 1 has 32 zeros. */
 export const envelope = obj(

@@ -1,2 +1,8 @@
+export * from './errors.ts'
+export { createFilesStore, type FilesStoreParts } from './files/index.ts'
+export { createFold, type Fold, foldSession } from './fold.ts'
+export { createMemoryStore, createMemoryVault, type MemoryVault } from './memory-store.ts'
+export { nodeDisk, systemTicker } from './node-world.ts'
+export * from './outside.ts'
 export * from './state.ts'
 export * from './store.ts'

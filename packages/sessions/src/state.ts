@@ -1,6 +1,7 @@
 /** What a session is: the fold of its records. `fold.ts` makes it; the turn, the host and listings read it. */
 import type {
   CallId,
+  CompactionBody,
   EntryId,
   MessageBody,
   PromptBody,
@@ -8,6 +9,7 @@ import type {
   SessionBody,
   ToolFinishedBody,
   ToolStartedBody,
+  Usage,
 } from '@beige/protocol'
 import type { Damage } from './store.ts'
 
@@ -51,5 +53,11 @@ export type SessionState = {
   /** Idempotency key to run id. */
   keys: ReadonlyMap<string, EntryId>
   openRun: (Run & { resume: ResumePoint; steps: number }) | null
+  /** The newest compaction of the current branch. */
+  compaction: CompactionBody | null
+  /** Entry id to label. */
+  labels: ReadonlyMap<string, string>
+  /** Of all requests so far, on every branch. */
+  usage: Usage
   damage: readonly Damage[]
 }

@@ -1,4 +1,4 @@
-/** Where sessions are kept. One interface for `memory`, `files` and, later, `postgres`. */
+/** Where sessions are kept. One interface for every store. */
 import type { RecordBody, SessionBody, SessionId, SessionRecord } from '@beige/protocol'
 
 /** What an opener could not read, told once to clients and model. */
@@ -40,11 +40,25 @@ export type SessionRow = {
   meta: Readonly<Record<string, unknown>>
 }
 
+export type NewSession = Omit<SessionBody, 'type' | 'version'>
+
+export type OpenOptions = {
+  signal?: AbortSignal
+  /** Called once when the open has to wait for an owner to show itself alive or expire. */
+  waiting?: (holder: { owner: string; atMostMs: number }) => void
+}
+
 export interface SessionStore {
-  /** A new session; its first record is durable when this resolves (H10). Rejects with `exists`. */
-  create(first: Omit<SessionBody, 'type' | 'version'>): Promise<SessionLog>
-  /** Takes the next epoch. Rejects with `not_found`, `session_busy` (a live owner), `version` (a newer format). */
-  open(id: SessionId): Promise<SessionLog>
+  /**
+   * A new session; its first record is durable when this resolves (H10), and `more` by the same sync. Rejects with
+   * `exists`.
+   */
+  create(first: NewSession, ...more: readonly RecordBody[]): Promise<SessionLog>
+  /**
+   * Takes the next epoch. Rejects with `not_found`, `session_busy` (a live owner), `version` (a newer format). Whether an
+   * owner still lives may take 3 s to see.
+   */
+  open(id: SessionId, options?: OpenOptions): Promise<SessionLog>
   exists(id: SessionId): Promise<boolean>
   /** Reads without owning. */
   read(id: SessionId): Promise<readonly SessionRecord[]>

@@ -1,0 +1,37 @@
+/**
+ * Gathers a log that is spread over many segments into the newest: all lines before it byte for byte, damaged ones too,
+ * then `base_end`. Older segments go only when that is durable and the fence held once more.
+ */
+import { join } from 'node:path'
+import type { LogView } from '../log-view.ts'
+import type { Disk } from '../outside.ts'
+import { BASE_END, segmentName } from '../segment-lines.ts'
+import { type Piece, parseSegment } from '../segment-parse.ts'
+import type { SegmentWriter } from './segment-writer.ts'
+
+export const MAX_SEGMENTS = 8
+
+/** False when it could not be written: then the older segments stay what they are. */
+export async function writeBase(writer: SegmentWriter, view: LogView): Promise<boolean> {
+  const lines = view.parts.flatMap(({ epoch, end, bytes }) =>
+    parseSegment(epoch, bytes, end)
+      .pieces.filter(isHistory)
+      .map(piece => withoutNewline(bytes, piece)),
+  )
+  const isWritten = await writer.writeLines([...lines, Buffer.from(BASE_END)])
+  if (isWritten) writer.forgetSeals()
+  return isWritten
+}
+
+export async function removeSegments(disk: Disk, folder: string, epochs: readonly number[]): Promise<void> {
+  for (const epoch of [...epochs].sort((a, b) => a - b)) await disk.remove(join(folder, segmentName(epoch)))
+}
+
+function isHistory(piece: Piece): boolean {
+  return piece.kind === 'record' || piece.kind === 'bad'
+}
+
+function withoutNewline(bytes: Uint8Array, piece: Piece): Uint8Array {
+  const end = piece.offset + piece.length
+  return bytes.subarray(piece.offset, bytes[end - 1] === 0x0a ? end - 1 : end)
+}

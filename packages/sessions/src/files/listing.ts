@@ -1,0 +1,144 @@
+/**
+ * The index that a listing reads instead of logs: `<root>/.listings/<incarnation>.jsonl`, one writer each, a sealed row a
+ * line, the newest row of a session counts. It is a cache: what it lacks, or can not be read in it, is made again from
+ * the logs (H08), and it is never synced.
+ */
+import { join } from 'node:path'
+import { isSessionId, type SessionId } from '@beige/protocol'
+import { compile, int, map, obj, str, unknown } from '@earendil-works/pi-schema'
+import { type ListQuery, pageOf } from '../listing-page.ts'
+import type { SessionWorld, WritableFile } from '../outside.ts'
+import { seal, unseal } from '../record-line.ts'
+import type { SessionRow } from '../store.ts'
+import { REPLICAS } from './heartbeat.ts'
+import { rebuildRow } from './rebuild-row.ts'
+
+export const LISTINGS = '.listings'
+const MAX_FILES = 32 // of ended processes; more are folded into the lister's own
+const NEWLINE = 0x0a
+
+const rowSchema = compile(
+  obj({
+    id: str(),
+    title: str(),
+    cwd: str(),
+    model: str(),
+    createdAt: int(),
+    updatedAt: int(),
+    meta: map(unknown()),
+  }),
+)
+
+export interface Listing {
+  /** Adds the newest row of a session to the index, some time soon. */
+  put(row: SessionRow): void
+  has(id: SessionId): Promise<boolean>
+  page(query: ListQuery): Promise<{ rows: readonly SessionRow[]; total: number }>
+  /** Everything put so far is in the file, or will never be. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createListing(parts: { world: SessionWorld; root: string; incarnation: string }): Listing {
+  const { root, incarnation } = parts
+  const { disk } = parts.world
+  const folder = join(root, LISTINGS)
+  const ownName = `${incarnation}.jsonl`
+  let file: WritableFile | null = null
+  let size = 0
+  let isBroken = false
+  let waiting: SessionRow[] = []
+  let writing: Promise<void> = Promise.resolve()
+
+  async function write(): Promise<void> {
+    const rows = waiting
+    waiting = []
+    if (rows.length === 0 || isBroken) return
+    try {
+      if (!file) await disk.makeDirectory(folder)
+      file ??= await disk.create(join(folder, ownName))
+      const bytes = Buffer.concat(rows.map(rowLine))
+      await file?.write(bytes, size)
+      size += bytes.length
+    } catch {
+      // Half a row may be there, so nothing goes behind it (H01); these sessions are read from their logs.
+      isBroken = true
+    }
+  }
+
+  function put(row: SessionRow): void {
+    waiting.push(row)
+    writing = writing.then(write)
+  }
+
+  async function readIndex(): Promise<{ rows: Map<string, SessionRow>; names: string[] }> {
+    const rows = new Map<string, SessionRow>()
+    const names = ((await disk.list(folder)) ?? []).filter(name => name.endsWith('.jsonl'))
+    for (const name of names) {
+      for (const row of readRows(await disk.read(join(folder, name)))) {
+        const known = rows.get(row.id)
+        if (!known || known.updatedAt <= row.updatedAt) rows.set(row.id, row)
+      }
+    }
+    return { rows, names }
+  }
+
+  /** Files of processes that ended in order; one that was killed may yet be alive and paused. */
+  async function fold(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
+    const alive = new Set((await disk.list(join(root, REPLICAS))) ?? [])
+    const ended = names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
+    if (ended.length <= MAX_FILES || isBroken) return
+    for (const row of rows) put(row)
+    await writing
+    if (isBroken) return
+    for (const name of ended) await disk.remove(join(folder, name))
+  }
+
+  return {
+    put,
+    async has(id) {
+      await writing
+      return (await readIndex()).rows.has(id)
+    },
+    async page(query) {
+      await writing
+      const ids = ((await disk.list(root)) ?? []).filter(isSessionId)
+      const { rows, names } = await readIndex()
+      const present: SessionRow[] = []
+      for (const id of ids) {
+        const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id))
+        if (!row) continue
+        present.push(row)
+        if (!rows.has(id)) put(row)
+      }
+      await fold(names, present)
+      return pageOf(present, query)
+    },
+    async flush() {
+      await writing
+    },
+    async close() {
+      await writing
+      await file?.close()
+      file = null
+      isBroken = true
+    },
+  }
+}
+
+/** None of a file that has an unreadable line: what is newest in it can not be known then. */
+function readRows(bytes: Uint8Array | null): SessionRow[] {
+  const rows: SessionRow[] = []
+  let start = 0
+  for (let end = bytes?.indexOf(NEWLINE) ?? -1; bytes && end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    const value = unseal(bytes.subarray(start, end))
+    if (!rowSchema.check(value) || !isSessionId(value.id)) return []
+    rows.push({ ...value, id: value.id })
+    start = end + 1
+  }
+  return rows
+}
+
+function rowLine(row: SessionRow): Uint8Array {
+  return Buffer.concat([seal(JSON.stringify(row).slice(0, -1)), Buffer.of(NEWLINE)])
+}

@@ -1,0 +1,165 @@
+/**
+ * Puts the segments of a session together to one history: which of their bytes count, which records they hold, what is
+ * damaged (design page "Sessions", Opening any log and Store `files`). Pure; reads bytes, decides nothing about owners.
+ */
+import type { SessionRecord } from '@beige/protocol'
+import { type Chain, createChain, type FoundDamage } from './chain.ts'
+import { RELEASED, type SegmentHeader, segmentName } from './segment-lines.ts'
+import { type ParsedSegment, type Piece, parseSegment } from './segment-parse.ts'
+
+export type SegmentBytes = { epoch: number; bytes: Uint8Array }
+
+export type LogView = {
+  records: readonly SessionRecord[]
+  /** What the next record carries. */
+  nextSeq: number
+  prev: string
+  /** Not yet told by a `damage` record. */
+  untold: readonly FoundDamage[]
+  /** The newest segment whose maker became owner; null when nobody ever did. */
+  newest: { epoch: number; header: SegmentHeader | null; wholeEnd: number; isReleased: boolean } | null
+  /** The parts of segments that make up the history, oldest first. */
+  parts: readonly { epoch: number; end: number; bytes: Uint8Array }[]
+  /** Segments from before a whole base, still there. */
+  obsolete: readonly number[]
+  /** True when there is anything beside headers: somebody once made this session. */
+  isMade: boolean
+}
+
+/** `tail`: an opener seals it away and so must tell it; for a reader it is a record in the making. */
+export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'damage' | 'ignore' }): LogView {
+  const files = new Map(segments.map(one => [one.epoch, one]))
+  const newest = newestHeaded(segments)
+  const chain = createChain()
+  let parts: { epoch: number; end: number; bytes: Uint8Array }[] = []
+  let isMade = false
+  if (newest) {
+    const ends = endsBefore(newest, segments)
+    const missing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
+    for (const [epoch, end] of [...ends, [newest.epoch, newest.wholeEnd] as const]) {
+      const file = files.get(epoch)
+      const segment = epoch === newest.epoch ? newest : parseSegment(epoch, file?.bytes ?? NO_BYTES, end)
+      const base = baseOf(segment, missing)
+      if (base === 'whole') {
+        parts = []
+        chain.restart()
+      }
+      if (end > 0) parts.push({ epoch, end, bytes: segment.bytes })
+      isMade ||= segment.pieces.some(piece => piece.kind === 'record' || piece.kind === 'bad')
+      addSegment(chain, segment, base)
+      if (segment.bytes.length < end) {
+        chain.damaged(damageOf(segment, segment.wholeEnd, end - segment.wholeEnd, 'cut off'), 0)
+      }
+    }
+    const tail = newest.bytes.length - newest.wholeEnd
+    if (options.tail === 'damage' && tail > 0 && !isReleaseBegun(newest)) {
+      chain.damaged(damageOf(newest, newest.wholeEnd, tail, 'torn tail'), 0)
+    }
+  }
+  const first = parts[0]?.epoch ?? 0
+  return {
+    ...chain.end(),
+    newest: newest && {
+      epoch: newest.epoch,
+      header: headerOf(newest),
+      wholeEnd: newest.wholeEnd,
+      isReleased: newest.pieces.at(-1)?.kind === 'released' && newest.wholeEnd === newest.bytes.length,
+    },
+    parts,
+    obsolete: segments.map(one => one.epoch).filter(epoch => epoch < first),
+    isMade,
+  }
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+/** A maker that wrote a record had become owner, so its segment counts also where its header was damaged later. */
+function newestHeaded(segments: readonly SegmentBytes[]): ParsedSegment | null {
+  for (const { epoch, bytes } of [...segments].sort((a, b) => b.epoch - a.epoch)) {
+    const parsed = parseSegment(epoch, bytes)
+    if (headerOf(parsed) || ownRecords(parsed).length > 0) return parsed
+  }
+  return null
+}
+
+function headerOf(segment: ParsedSegment): SegmentHeader | null {
+  const first = segment.pieces.find(piece => piece.kind === 'header')
+  return first?.kind === 'header' && first.header.epoch === segment.epoch ? first.header : null
+}
+
+function ownRecords(segment: ParsedSegment): SessionRecord[] {
+  return segment.pieces.flatMap(piece =>
+    piece.kind === 'record' && piece.record.epoch === segment.epoch ? [piece.record] : [],
+  )
+}
+
+/** Where each segment before `segment` ends, ascending: its header says it, or the chain where that is damaged. */
+function endsBefore(segment: ParsedSegment, segments: readonly SegmentBytes[]): Map<number, number> {
+  const header = headerOf(segment)
+  if (header) {
+    const sealed = Object.entries(header.sealed).map(([epoch, end]) => [Number(epoch), end] as const)
+    return new Map(sealed.filter(([epoch]) => epoch < segment.epoch).sort((a, b) => a[0] - b[0]))
+  }
+  const before = newestHeaded(segments.filter(one => one.epoch < segment.epoch))
+  if (!before) return new Map()
+  // What has a number that this segment gave again is of a fenced owner.
+  const firstSeq = ownRecords(segment)[0]?.seq ?? Number.POSITIVE_INFINITY
+  const behind = before.pieces.find(piece => piece.kind === 'record' && piece.record.seq >= firstSeq)
+  return endsBefore(before, segments).set(before.epoch, behind?.offset ?? before.wholeEnd)
+}
+
+type Base = 'none' | 'whole' | 'partial'
+
+/** A base counts when its last line is whole, when its owner went on behind it, or when nothing else is left. */
+function baseOf(segment: ParsedSegment, isOlderMissing: boolean): Base {
+  const copied = segment.pieces.some(piece => isCopied(piece, segment.epoch))
+  if (segment.pieces.some(piece => piece.kind === 'base_end')) return 'whole'
+  if (!copied) return 'none'
+  return ownRecords(segment).length > 0 || isOlderMissing ? 'whole' : 'partial'
+}
+
+function isCopied(piece: Piece, epoch: number): boolean {
+  return piece.kind === 'record' && piece.record.epoch < epoch
+}
+
+function addSegment(chain: Chain, segment: ParsedSegment, base: Base): void {
+  // Nothing was acknowledged out of a segment whose base was not finished.
+  if (base === 'partial') return
+  const { epoch, pieces } = segment
+  const header = headerOf(segment)
+  const reached = () => {
+    if (header) chain.reached(header.last_seq, header.prev, damageOf(segment, 0, 0, 'missing'))
+  }
+  let isInBase = base === 'whole'
+  let hasOwn = false
+  for (const [index, piece] of pieces.entries()) {
+    const isOwn = piece.kind === 'record' && piece.record.epoch === epoch
+    if (isOwn && !hasOwn) reached()
+    hasOwn ||= isOwn
+    if (isOwn || piece.kind === 'base_end') isInBase = false
+    if (piece.kind === 'bad') {
+      chain.damaged(damageOf(segment, piece.offset, piece.length, 'unreadable'), index === 0 ? 0 : 1)
+    } else if (piece.kind === 'record') {
+      const place = damageOf(segment, piece.offset, piece.length, 'out of order')
+      const isOfEpoch = isInBase ? piece.record.epoch < epoch : piece.record.epoch === epoch
+      if (isOfEpoch) chain.record(piece.record, piece.hash, place, nextRecord(pieces, index))
+      else chain.damaged({ ...place, reason: 'of a fenced epoch' }, 0)
+    }
+  }
+  if (!hasOwn) reached()
+}
+
+function nextRecord(pieces: readonly Piece[], index: number): SessionRecord | null {
+  const next = pieces[index + 1]
+  return next?.kind === 'record' ? next.record : null
+}
+
+function damageOf(segment: ParsedSegment, offset: number, length: number, reason: string): FoundDamage {
+  const bytes = segment.bytes.subarray(offset, offset + length)
+  return { segment: segmentName(segment.epoch), offset, length, seqs: [], reason, bytes }
+}
+
+/** A graceful owner that was cut off in its very last line lost nothing. */
+function isReleaseBegun(segment: ParsedSegment): boolean {
+  return RELEASED.startsWith(Buffer.from(segment.bytes.subarray(segment.wholeEnd)).toString('latin1'))
+}

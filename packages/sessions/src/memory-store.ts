@@ -1,0 +1,123 @@
+/** Store `memory`: nothing outlives the process. For tests and `--no-session-persistence`; owns and fences as the others. */
+import {
+  type Clock,
+  isSessionId,
+  type Random,
+  SESSION_VERSION,
+  type SessionId,
+  type SessionRecord,
+} from '@beige/protocol'
+import { fail } from './errors.ts'
+import { EXPIRY_MS, HEARTBEAT_MS, newIncarnation } from './incarnation.ts'
+import { pageOf } from './listing-page.ts'
+import { systemTicker } from './node-world.ts'
+import type { Ticker } from './outside.ts'
+import { createOwnedLog, type LogBackend } from './owned-log.ts'
+import { FIRST_PREV } from './record-line.ts'
+import { rowOf } from './session-row.ts'
+import type { SessionLog, SessionStore } from './store.ts'
+
+type Kept = { epoch: number; owner: string | null; records: SessionRecord[]; prev: string }
+
+/** What several stores share that play several processes; `beats` is by incarnation, monotonic ms. */
+export type MemoryVault = { sessions: Map<SessionId, Kept>; beats: Map<string, number> }
+
+export function createMemoryVault(): MemoryVault {
+  return { sessions: new Map(), beats: new Map() }
+}
+
+export function createMemoryStore(parts: {
+  clock: Clock
+  random: Random
+  ticker?: Ticker
+  vault?: MemoryVault
+}): SessionStore {
+  const { clock, random, ticker = systemTicker } = parts
+  const vault = parts.vault ?? createMemoryVault()
+  const incarnation = newIncarnation(random)
+  const open = new Map<SessionId, SessionLog>()
+  let stopBeating: (() => void) | null = null
+
+  async function beat(): Promise<void> {
+    vault.beats.set(incarnation, clock.monotonic())
+  }
+
+  async function own(id: SessionId, kept: Kept): Promise<SessionLog> {
+    await beat()
+    stopBeating ??= ticker.every(HEARTBEAT_MS, beat)
+    kept.epoch++
+    kept.owner = incarnation
+    const log = createOwnedLog({
+      id,
+      backend: backendOf(id, kept, incarnation),
+      clock,
+      records: kept.records,
+      nextSeq: kept.records.length + 1,
+      prev: kept.prev,
+      damage: [],
+      committed: () => {},
+      ended: () => {
+        open.delete(id)
+        if (open.size > 0) return
+        stopBeating?.()
+        stopBeating = null
+      },
+    })
+    open.set(id, log)
+    return log
+  }
+
+  function find(id: SessionId): Kept {
+    const kept = vault.sessions.get(id)
+    if (!kept) throw fail('not_found', { id })
+    return kept
+  }
+
+  return {
+    async create(first, ...more) {
+      const { id } = first
+      if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })
+      if (vault.sessions.has(id)) throw fail('exists', { id })
+      const kept: Kept = { epoch: 0, owner: null, records: [], prev: FIRST_PREV }
+      vault.sessions.set(id, kept)
+      const log = await own(id, kept)
+      await log.append({ ...first, type: 'session', version: SESSION_VERSION }, ...more)
+      return log
+    },
+    async open(id) {
+      const kept = find(id)
+      const { owner } = kept
+      const beatAt = owner === null ? undefined : vault.beats.get(owner)
+      const isLive = beatAt !== undefined && clock.monotonic() - beatAt < EXPIRY_MS
+      if (isLive && (owner !== incarnation || open.has(id))) throw fail('session_busy', { id, owner })
+      return own(id, kept)
+    },
+    exists: async id => vault.sessions.has(id),
+    read: async id => [...find(id).records],
+    list: async query =>
+      pageOf(
+        [...vault.sessions].map(([id, kept]) => rowOf(id, kept.records)),
+        query,
+      ),
+    async close() {
+      await Promise.all([...open.values()].map(log => log.close()))
+    },
+  }
+}
+
+function backendOf(id: SessionId, kept: Kept, incarnation: string): LogBackend {
+  const { epoch } = kept
+  const isOwner = () => kept.epoch === epoch && kept.owner === incarnation
+  return {
+    epoch,
+    async commit(encode) {
+      if (!isOwner()) throw fail('session_superseded', { id, epoch })
+      const encoded = encode(epoch)
+      kept.records.push(...encoded.map(one => one.record))
+      kept.prev = encoded.at(-1)?.hash ?? kept.prev
+    },
+    async release() {
+      if (isOwner()) kept.owner = null
+    },
+  }
+}

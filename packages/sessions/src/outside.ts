@@ -1,0 +1,47 @@
+/** Disk and ticks as they are handed in, so that a simulator can own them; clock and random are the protocol's. */
+import type { Clock, Random } from '@beige/protocol'
+
+export interface Disk {
+  /** One level, mode 0700; its parent must be there. False when it was there already. */
+  makeDirectory(path: string): Promise<boolean>
+  /** Names in it, in no order; null when there is no such directory. */
+  list(path: string): Promise<readonly string[] | null>
+  /** A new empty file, mode 0600, made with `O_EXCL`; null when the name is taken. */
+  create(path: string): Promise<WritableFile | null>
+  /** The whole file; null when there is none. */
+  read(path: string): Promise<Uint8Array | null>
+  readHead(path: string, maxBytes: number): Promise<Uint8Array | null>
+  readTail(path: string, maxBytes: number): Promise<Uint8Array | null>
+  /** Opens it anew: on NFS that is what makes the client ask the server. Null when there is no such directory. */
+  openDirectory(path: string): Promise<OpenDirectory | null>
+  /** Makes its entries durable. */
+  syncDirectory(path: string): Promise<void>
+  /** Temp file beside it, sync, rename, sync of the directory: at every instant the old or the new bytes. */
+  replace(path: string, bytes: Uint8Array): Promise<void>
+  /** False when it was not there. */
+  remove(path: string): Promise<boolean>
+  /** An empty directory only. */
+  removeDirectory(path: string): Promise<boolean>
+}
+
+export interface OpenDirectory {
+  /** What tells an entry from another one of the same name (device and inode); null when it is missing. */
+  identityOf(name: string): Promise<string | null>
+  close(): Promise<void>
+}
+
+export interface WritableFile {
+  readonly identity: string
+  /** All of `bytes`, or a rejection after which any prefix of them may be there. */
+  write(bytes: Uint8Array, offset: number): Promise<void>
+  /** `fdatasync`. */
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Ticker {
+  /** Calls `beat` each `intervalMs`, never two at once, without keeping the process alive. The answer stops it. */
+  every(intervalMs: number, beat: () => Promise<void>): () => void
+}
+
+export type SessionWorld = { clock: Clock; random: Random; disk: Disk; ticker: Ticker }

@@ -1,0 +1,113 @@
+/** A session open for writing, the same for every store: a store only says how a batch of lines becomes durable. */
+import type { Clock, RecordBody, SessionId, SessionRecord } from '@beige/protocol'
+import { isError } from '@beige/protocol'
+import { createAppendQueue, type QueuedBody } from './append-queue.ts'
+import { fail } from './errors.ts'
+import { type EncodedRecord, encodeRecord, type PreparedBody, prepareBody } from './record-line.ts'
+import type { Damage, SessionLog } from './store.ts'
+
+/** What a store does for one owned session. */
+export interface LogBackend {
+  /** May grow inside `commit`: a failed write ends a segment, and its owner goes on in the next epoch. */
+  readonly epoch: number
+  /**
+   * Makes the lines durable and checks the fence. `encode` may be asked again, for another epoch. Rejects with
+   * `storage` (nothing is acknowledged, a later try may succeed) or `session_superseded` (never again).
+   */
+  commit(encode: (epoch: number) => readonly EncodedRecord[]): Promise<void>
+  /** Lets the next owner in at once. Never rejects: an owner that can not say so is found out by its expiry. */
+  release(): Promise<void>
+}
+
+export type OwnedLogParts = {
+  id: SessionId
+  backend: LogBackend
+  clock: Clock
+  records: readonly SessionRecord[]
+  nextSeq: number
+  prev: string
+  damage: readonly Damage[]
+  /** After each durable batch. */
+  committed(records: readonly SessionRecord[]): void
+  /** After the last; also when the session was taken away. */
+  ended(): void
+}
+
+export function createOwnedLog(parts: OwnedLogParts): SessionLog {
+  const { id, backend, clock } = parts
+  const records = [...parts.records]
+  let { nextSeq, prev } = parts
+  let superseded: unknown = null
+  let closing: Promise<void> | null = null
+
+  async function commit(bodies: readonly QueuedBody[]): Promise<readonly SessionRecord[]> {
+    if (superseded) throw superseded
+    let encoded: readonly EncodedRecord[] = []
+    try {
+      await backend.commit(epoch => {
+        encoded = encodeBatch(bodies, epoch, nextSeq, prev)
+        return encoded
+      })
+    } catch (error) {
+      if (isError(error, 'session_superseded')) {
+        superseded = error
+        parts.ended()
+      }
+      throw error
+    }
+    const batch = encoded.map(one => one.record)
+    nextSeq += batch.length
+    prev = encoded.at(-1)?.hash ?? prev
+    records.push(...batch)
+    parts.committed(batch)
+    return batch
+  }
+  const queue = createAppendQueue(commit)
+
+  async function close(): Promise<void> {
+    await queue.idle()
+    if (superseded) return
+    await backend.release()
+    parts.ended()
+  }
+
+  return {
+    id,
+    get epoch() {
+      return backend.epoch
+    },
+    records,
+    damage: parts.damage,
+    append: async (...bodies) => {
+      if (closing) throw fail('closed', { id })
+      const at = clock.now()
+      return queue.add(prepareAll(id, bodies).map(body => ({ ...body, at })))
+    },
+    close: () => {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+export function prepareAll(id: SessionId, bodies: readonly RecordBody[]): PreparedBody[] {
+  return bodies.map(body => {
+    const prepared = prepareBody(body)
+    if (typeof prepared === 'string') throw fail('bad_record', { id, type: body.type, reason: prepared })
+    return prepared
+  })
+}
+
+export function encodeBatch(
+  bodies: readonly QueuedBody[],
+  epoch: number,
+  firstSeq: number,
+  firstPrev: string,
+): readonly EncodedRecord[] {
+  let prev = firstPrev
+  return bodies.map((body, index) => {
+    const one = encodeRecord(body, { seq: firstSeq + index, epoch, prev, at: body.at })
+    prev = one.hash
+    return one
+  })
+}
