@@ -9,6 +9,7 @@ import { checkErrorTables } from './error-tables.ts'
 import { checkFileSizes, describeFileSizes } from './file-sizes.ts'
 import { checkImportArrows } from './import-arrows.ts'
 import { checkImportCycles } from './import-cycles.ts'
+import { checkLockFile } from './lock-file.ts'
 import type { Problem, Tree } from './tree.ts'
 
 export type StaticCheck = {
@@ -21,6 +22,7 @@ export type StaticCheck = {
 export const staticChecks: readonly StaticCheck[] = [
   { name: 'import arrows', find: checkImportArrows, describe: tree => `${tree.sources.length} sources` },
   { name: 'import cycles', find: checkImportCycles },
+  { name: 'lock file', find: checkLockFile },
   { name: 'file sizes', find: checkFileSizes, describe: describeFileSizes },
   { name: 'names', find: checkBannedNames },
   { name: 'outside handed in', find: tree => checkBannedGlobals(tree) },
