@@ -1,6 +1,7 @@
 export * from './manual-clock.ts'
 export * from './model-script.ts'
 export * from './model-server.ts'
+export * from './real-execd.ts'
 export type { RecordedRequest, RequestEnd } from './request-log.ts'
 export { validateAnthropic } from './validate-anthropic.ts'
 export { validateOpenAiChat } from './validate-openai-chat.ts'

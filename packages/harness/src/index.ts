@@ -1,3 +1,4 @@
+export { type ContextFile, readContextFiles } from './context-files.ts'
 export { type SandboxHands, sandboxHands } from './hands.ts'
 export { createLocks, type Locks } from './locks.ts'
 export * from './policy.ts'
@@ -16,3 +17,4 @@ export {
   type Pipeline,
   type PipelineParts,
 } from './tool-pipeline.ts'
+export { type ToolsetName, toolset } from './tools/index.ts'
