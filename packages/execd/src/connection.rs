@@ -11,11 +11,14 @@ use crate::http::head::{self, Head};
 use crate::http::wire::{Fill, Wire};
 use crate::run;
 use crate::service::Service;
+use crate::sys::memory;
 
 /// From the first byte of a request to the end of its head.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// Between two requests.
 const KEEP_ALIVE: Duration = Duration::from_secs(300);
+/// How soon the next one comes while a client is at work; after that, memory is given back.
+const BUSY: Duration = Duration::from_secs(1);
 
 pub fn serve(service: &Arc<Service>, socket: OwnedFd) {
     let mut wire = Wire::new(socket, service.stop.clone());
@@ -50,6 +53,9 @@ pub fn serve(service: &Arc<Service>, socket: OwnedFd) {
 
 /// `None` when the client has nothing more to ask.
 fn read_head(wire: &mut Wire) -> Answer<Option<Head>> {
+    if wire.input().is_empty() && matches!(wire.fill(Instant::now() + BUSY), Ok(Fill::Late)) {
+        memory::release();
+    }
     let mut until = Instant::now() + if wire.input().is_empty() { KEEP_ALIVE } else { HEAD_TIME };
     loop {
         if let Some((head, size)) = head::parse(wire.input())? {

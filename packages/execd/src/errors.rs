@@ -21,6 +21,14 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// `{"error":{"code","message"}}`
+    pub fn json(&self) -> String {
+        let message = serde_json::Value::from(self.message.as_str());
+        format!(r#"{{"error":{{"code":"{}","message":{message}}}}}"#, self.code.name())
+    }
+}
+
 pub type Answer<T> = Result<T, Failure>;
 
 impl Code {

@@ -18,12 +18,13 @@ use crate::log;
 use crate::service::Service;
 use crate::sys::fd::{Flag, Interest, poll, send_some};
 use crate::sys::signals::{self, SignalFd};
-use crate::sys::{identity, seccomp, socket};
+use crate::sys::{identity, memory, seccomp, socket};
 
 /// More than the commands that may run at once by default, so that a caller who wants to ask about them gets in.
 const MAX_CONNECTIONS: usize = 512;
-/// The largest thing on it is a supervisor's look at the process tree.
-const STACK_BYTES: usize = 256 * 1024;
+/// Of address space: a thread touches a few pages of it. The C library keeps 40 MiB of ended threads' stacks for the next
+/// ones, which is ten of these, and would be hundreds of small ones with their pages.
+const STACK_BYTES: usize = 4 * 1024 * 1024;
 /// For answers that are on their way when execd ends.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -42,7 +43,7 @@ fn start() -> Result<(), (u8, String)> {
     let config = config::from_environment().map_err(|message| (2, message))?;
     let failed = |doing: &'static str| move |error: io::Error| (1, format!("{doing}: {}", describe(&error)));
     log::set_level(config.log);
-    identity::tune_allocator();
+    memory::tune_allocator();
     identity::close_inherited_on_exec();
     signals::reset_all();
     identity::harden().map_err(failed("prctl"))?;
@@ -60,6 +61,7 @@ fn start() -> Result<(), (u8, String)> {
     identity::set_umask(umask);
     let stop = Arc::new(Flag::new().map_err(failed("eventfd"))?);
     let service = Arc::new(Service::new(config, umask, stop));
+    memory::release();
     log::info(&format!("listening, instance {}", service.instance));
     accept_until_stopped(&service, &listener, &signals);
     end(&service, listener, &signals);
@@ -148,7 +150,9 @@ struct Connected(Arc<Service>);
 impl Drop for Connected {
     fn drop(&mut self) {
         self.0.note_activity();
-        self.0.connections.fetch_sub(1, Ordering::SeqCst);
+        if self.0.connections.fetch_sub(1, Ordering::SeqCst) == 1 {
+            memory::release();
+        }
     }
 }
 

@@ -108,8 +108,14 @@ impl<'a> Exchange<'a> {
     }
 
     pub fn send_failure(&mut self, failure: &Failure) {
-        let message = serde_json::Value::from(failure.message.as_str());
-        self.send_json(failure.status, &format!(r#"{{"error":{{"code":"{}","message":{message}}}}}"#, failure.code.name()));
+        self.send_failure_with(failure, &[]);
+    }
+
+    pub fn send_failure_with(&mut self, failure: &Failure, headers: &[(&str, &str)]) {
+        let body = failure.json();
+        let headers = [&[("Content-Type", "application/json")], headers].concat();
+        self.start(failure.status, &headers, Some(body.len() as u64));
+        self.send(body.as_bytes());
     }
 
     pub fn is_answered(&self) -> bool {

@@ -51,14 +51,16 @@ impl Wire {
 
     /// Waits for more input.
     pub fn fill(&mut self, until: Instant) -> io::Result<Fill> {
-        let mut buffer = [0u8; READ_BYTES];
         loop {
-            match receive_some(&self.socket, &mut buffer)? {
+            // In place, and not over the stack: an ended thread's touched pages are kept.
+            let filled = self.input.len();
+            self.input.resize(filled + READ_BYTES, 0);
+            let received = receive_some(&self.socket, &mut self.input[filled..]);
+            self.input.truncate(filled + received.as_ref().ok().copied().flatten().unwrap_or(0));
+            match received? {
                 Some(0) => return Ok(Fill::End),
-                Some(size) => {
-                    self.input.extend_from_slice(&buffer[..size]);
-                    return Ok(Fill::Data);
-                }
+                Some(_) => return Ok(Fill::Data),
+                None if filled == 0 => self.input = Vec::new(),
                 None => {}
             }
             let left = until.saturating_duration_since(Instant::now());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::errors::{Answer, Failure};
+use crate::errors::Answer;
 use crate::http::exchange::Exchange;
 use crate::random;
 use crate::run::command::{Command, explain};
@@ -116,10 +116,8 @@ pub fn answer(
     match last {
         Ok(frame) => frames.push(&frame),
         Err(failure) if frames.exchange.is_answered() => {
-            let Failure { code, message, .. } = failure;
-            let message = serde_json::Value::from(message);
-            let error = format!("{{\"code\":\"{}\",\"message\":{message}}}", code.name());
-            frames.push(&format!("{{\"type\":\"error\",\"error\":{error}}}"));
+            // As the body of an error answer has it, with a type before.
+            frames.push(&failure.json().replacen('{', "{\"type\":\"error\",", 1));
         }
         Err(failure) => return Err(failure),
     }

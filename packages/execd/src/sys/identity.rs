@@ -71,17 +71,6 @@ pub fn set_umask(mask: u32) -> u32 {
     unsafe { libc::umask(mask as libc::mode_t) as u32 }
 }
 
-/// One heap for all threads, given back to the kernel when it empties: connections come and go, and each would
-/// otherwise leave an arena behind.
-pub fn tune_allocator() {
-    // SAFETY: integers only, before the first thread starts.
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 * 1024);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 64 * 1024);
-    }
-}
-
 /// From the kernel. Ends the program where it has none: a name that can be guessed is worse.
 pub fn fill_random(bytes: &mut [u8; 16]) {
     // SAFETY: pointer and length describe the live array; up to 256 bytes come whole.

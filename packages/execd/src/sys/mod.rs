@@ -6,6 +6,7 @@
 pub mod child;
 pub mod fd;
 pub mod identity;
+pub mod memory;
 pub mod proc_scan;
 pub mod process;
 pub mod seccomp;

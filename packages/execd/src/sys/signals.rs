@@ -31,6 +31,16 @@ pub fn reset_all() {
     }
 }
 
+/// Whether whoever started us wants us not to hear of it, as a shell does for jobs in its background.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: sigaction fills the struct whenever it returns 0, and only then is it read.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Blocks `signals` in this thread and all it starts later, and reads them from a descriptor instead.
 pub fn open(signals: &[i32]) -> io::Result<SignalFd> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();

@@ -1,1 +1,80 @@
-pub fn main(_: &std::ffi::OsStr) -> u8 { 125 }
+//! The tool client: a program in the sandbox whose name is a tool's, and which runs that tool at the gateway. It passes
+//! argv, input and both outputs through, and ends as the tool did.
+
+mod frames;
+mod outcome;
+mod request;
+mod session;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use crate::errors::describe;
+use crate::sys::signals;
+use crate::sys::socket::is_dev_null;
+use outcome::Outcome;
+
+const DEFAULT_SOCKET: &str = "/beige/gateway.sock";
+const MAX_ADDRESS_BYTES: usize = 107;
+
+/// Runs the tool that is called `name` and returns the exit code.
+pub fn main(name: &OsStr) -> u8 {
+    let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut tool = name.to_owned();
+    if name == "tool-client" {
+        if args.is_empty() {
+            eprintln!("tool-client: which tool? Use: tool-client TOOL [ARGUMENT...]");
+            return outcome::DENIED;
+        }
+        tool = args.remove(0);
+    }
+    let Outcome { code, message } = call(&tool, &args);
+    if let Some(message) = message {
+        eprintln!("{}: {message}", tool.to_string_lossy());
+    }
+    code
+}
+
+fn call(tool: &OsStr, args: &[OsString]) -> Outcome {
+    let has_stdin = !io::stdin().is_terminal() && !is_dev_null(io::stdin());
+    let cwd = std::env::current_dir().ok();
+    let request = match request::payload(tool, args, cwd.as_ref().map(|path| path.as_os_str()), has_stdin) {
+        Ok(request) => request,
+        Err(message) => return Outcome { code: outcome::NOT_SENT, message: Some(message) },
+    };
+    let path = std::env::var_os("BEIGE_GATEWAY_SOCKET").filter(|path| !path.is_empty());
+    let path = path.map_or(PathBuf::from(DEFAULT_SOCKET), PathBuf::from);
+    let socket = match connect(&path) {
+        Ok(socket) => socket,
+        Err(error) => return outcome::no_gateway(&format!("{}: {}", path.display(), describe(&error))),
+    };
+    // A shell's background job was told to ignore SIGINT, and goes on doing so.
+    let heard = [signals::INTERRUPT, signals::TERMINATE].into_iter().filter(|signal| !signals::is_ignored(*signal));
+    match signals::open(&heard.collect::<Vec<_>>()) {
+        Ok(signals) => session::Session::start(socket, signals, &hello(), &request, has_stdin).run(),
+        Err(error) => outcome::no_gateway(&describe(&error)),
+    }
+}
+
+fn hello() -> Vec<u8> {
+    let mut hello = serde_json::json!({ "client": concat!("execd/", env!("CARGO_PKG_VERSION")) });
+    if let Some(token) = std::env::var("BEIGE_TOKEN").ok().filter(|token| !token.is_empty()) {
+        hello["token"] = token.into();
+    }
+    hello.to_string().into_bytes()
+}
+
+/// A socket's address holds 107 bytes and a path more, so a long one goes through a descriptor of the socket itself.
+fn connect(path: &Path) -> io::Result<OwnedFd> {
+    if path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES {
+        return Ok(UnixStream::connect(path)?.into());
+    }
+    let place = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    Ok(UnixStream::connect(format!("/proc/self/fd/{}", place.as_raw_fd()))?.into())
+}
