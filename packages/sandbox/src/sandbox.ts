@@ -14,6 +14,8 @@ export type SandboxSpec = {
   labels: Readonly<Record<string, string>>
   /** Shown at `/workspace`, the only place that lasts. Commands run as its owner, never as root. */
   workspaceDir: string
+  /** Instead of the workspace's owner. Never 0. */
+  user?: { uid: number; gid: number }
   /** Owner-only folder for what the driver keeps on the host (spec, exec socket folder). Made when missing. */
   runDir: string
   /** Folder with `gateway.sock`, shown read-only at `/beige/sock`; absent: no tool calls from inside. */
@@ -24,7 +26,10 @@ export type SandboxSpec = {
   env: Readonly<Record<string, string>>
   network: 'none' | 'open'
   limits: { memoryBytes: number; cpus: number; pids: number; tmpBytes: number; files: number }
-  /** Docker: an image name or digest. */
+  /**
+   * Docker: an image name or digest, or `host-usr` for an empty image with this machine's `/usr`, which needs no build.
+   * Absent: our own image where it is built, else `host-usr`; `Inspection.place` says which.
+   */
   image?: string
 }
 
@@ -39,6 +44,8 @@ export const DEFAULT_LIMITS: SandboxSpec['limits'] = {
 /** What is really in force, read back from the engine or the kernel, not from the spec. */
 export type Inspection = {
   driver: DriverName
+  /** For people: `docker 20.10.24, container beige-scout, image beige-sandbox:host-usr (not built, this machine's /usr)`. */
+  place: string
   uid: number
   gid: number
   capabilities: string

@@ -1,0 +1,188 @@
+/**
+ * The one way in which a sandbox on this machine is found or made, whatever keeps it: adopt what runs under the same spec and
+ * answers on the same socket, else end what is ours and start anew. A driver brings a `Place`, which starts and ends things.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ExecHealth, isError } from '@beige/protocol'
+import { createExecClient } from '../client/create-exec-client.ts'
+import { fail } from '../errors.ts'
+import type { ExecClient } from '../exec-client.ts'
+import type { DriverName, Inspection, Sandbox, SandboxSpec } from '../sandbox.ts'
+import { lockFolder } from './folder-lock.ts'
+import { type InsideView, viewInside } from './inside-view.ts'
+import { type PinnedSocket, pinSocket, sameSocket } from './pinned-socket.ts'
+import type { Handle, RunFolder, State } from './run-folder.ts'
+import type { User } from './workspace.ts'
+
+const START_MS = 30_000 // until execd answers in a new sandbox
+const ADOPT_MS = 5_000 // until the execd of a running one answers
+const POLL_MS = 3 // nothing tells when a socket that exists is listened on
+const CHECK_EVERY = 32 // polls between two looks at whether it still runs
+
+/** What a driver knows of one sandbox. `end` touches nothing that does not carry our mark. */
+export type Place = {
+  driver: DriverName
+  /** Where the workspace is seen from inside. */
+  workspace: string
+  user: User
+  /** False where nothing is promised (the `host` driver), so nothing is checked. */
+  hardened: boolean
+  isRunning(handle: Handle, signal: AbortSignal): Promise<boolean>
+  /** Calls `record` as soon as there is something to end, before anything in it can act. */
+  start(record: (handle: Handle) => void, signal: AbortSignal): Promise<Handle>
+  end(handle: Handle | null): Promise<void>
+  /** Why it is not running: its last words. */
+  lastWords(handle: Handle | null): Promise<string>
+  sleep(handle: Handle): Promise<void>
+  wake(handle: Handle): Promise<void>
+  inspect(handle: Handle, view: InsideView, signal: AbortSignal): Promise<Inspection>
+}
+
+type Attached = { handle: Handle; pinned: PinnedSocket; exec: ExecClient; health: ExecHealth }
+
+export async function openSandbox(
+  spec: SandboxSpec,
+  digest: string,
+  folder: RunFolder,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Sandbox> {
+  if (signal.aborted) throw fail('aborted', { what: `opening the sandbox ${spec.id}` })
+  using _lock = await lockFolder(spec.id, folder.path, signal)
+  const state = folder.readState()
+  const found = state ? await adopt(state, digest, folder, place, signal) : null
+  return sandboxOf(spec, place, found ?? (await make(spec, digest, folder, place, state, signal)))
+}
+
+async function adopt(
+  state: State,
+  digest: string,
+  folder: RunFolder,
+  place: Place,
+  signal: AbortSignal,
+): Promise<Attached | null> {
+  if (state.digest !== digest || state.socket === null) return null
+  if (!(await place.isRunning(state.handle, signal))) return null
+  const pinned = pinSocket(folder.exec)
+  if (!pinned) return null
+  if (sameSocket(pinned.identity, state.socket)) {
+    await place.wake(state.handle)
+    const attached = await attach(pinned, AbortSignal.any([signal, AbortSignal.timeout(ADOPT_MS)]))
+    if (attached?.health.instance === state.instance) return { ...attached, handle: state.handle }
+    await attached?.exec.close()
+  }
+  pinned.release()
+  if (signal.aborted) throw fail('aborted', { what: 'opening a sandbox' })
+  return null
+}
+
+async function make(
+  spec: SandboxSpec,
+  digest: string,
+  folder: RunFolder,
+  place: Place,
+  before: State | null,
+  signal: AbortSignal,
+): Promise<Attached> {
+  await place.end(before?.handle ?? null)
+  folder.renewExec(place.user)
+  let handle: Handle | null = null
+  const record = (next: Handle, pinned?: PinnedSocket, health?: ExecHealth) => {
+    handle = next
+    const socket = pinned?.identity ?? null
+    folder.writeState({ version: 1, digest, socket, instance: health?.instance ?? null, handle: next })
+  }
+  let attached: Attached | null = null
+  try {
+    const started = await place.start(record, signal)
+    attached = await waitForExecd(spec, folder, place, started, signal)
+    if (place.hardened) await verify(spec, place, attached, signal)
+    record(started, attached.pinned, attached.health)
+    return attached
+  } catch (error) {
+    await attached?.exec.close()
+    attached?.pinned.release()
+    await place.end(handle)
+    throw signal.aborted ? fail('aborted', { what: `opening the sandbox ${spec.id}` }, error) : error
+  }
+}
+
+async function waitForExecd(
+  spec: SandboxSpec,
+  folder: RunFolder,
+  place: Place,
+  handle: Handle,
+  signal: AbortSignal,
+): Promise<Attached> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(START_MS)])
+  for (let polls = 1; ; polls++) {
+    const pinned = pinSocket(folder.exec)
+    const attached = pinned ? await attach(pinned, limit) : null
+    if (attached) return { ...attached, handle }
+    pinned?.release()
+    if (limit.aborted || (polls % CHECK_EVERY === 0 && !(await place.isRunning(handle, limit)))) {
+      const reason = (await place.lastWords(handle)) || 'execd does not answer'
+      throw fail('sandbox_start_failed', { id: spec.id, reason })
+    }
+    await sleep(POLL_MS)
+  }
+}
+
+/** Null where nobody listens on the socket. */
+async function attach(pinned: PinnedSocket, signal: AbortSignal): Promise<Omit<Attached, 'handle'> | null> {
+  const endpoint = { kind: 'unix', socketPath: pinned.path, basePath: '' } as const
+  const asking = createExecClient(endpoint)
+  try {
+    const health = await asking.health(signal)
+    // A client of its own that knows the answer: the asking one would ask again.
+    return health && { pinned, exec: createExecClient(endpoint, { health }), health }
+  } catch (error) {
+    if (isError(error, 'endpoint_unreachable', 'endpoint_lost', 'aborted')) return null
+    throw error
+  } finally {
+    await asking.close()
+  }
+}
+
+async function verify(
+  spec: SandboxSpec,
+  place: Place,
+  attached: Attached,
+  signal: AbortSignal,
+): Promise<void> {
+  const view = await viewInside(attached.exec, signal)
+  const seen = await place.inspect(attached.handle, view, signal)
+  const faults = [
+    seen.uid !== place.user.uid && `commands run as uid ${seen.uid}, not ${place.user.uid}`,
+    !/^0+$/.test(seen.capabilities) && `capabilities ${seen.capabilities}`,
+    !seen.noNewPrivileges && 'new privileges can be gained',
+    !seen.readOnlyRoot && 'the root file system can be written',
+    spec.network === 'none' && seen.network !== 'none' && 'there is a network',
+  ].filter(fault => fault !== false)
+  if (faults.length > 0) throw fail('hardening_mismatch', { id: spec.id, what: faults.join('; ') })
+}
+
+function sandboxOf(spec: SandboxSpec, place: Place, attached: Attached): Sandbox {
+  const { exec, health, pinned, handle } = attached
+  const letGo = async () => {
+    await exec.close()
+    pinned.release()
+  }
+  return {
+    driver: place.driver,
+    exec,
+    generation: health.instance,
+    workspace: place.workspace,
+    sleep: () => place.sleep(handle),
+    wake: () => place.wake(handle),
+    inspect: async signal => place.inspect(handle, await viewInside(exec, signal), signal),
+    detach: letGo,
+    async close() {
+      await letGo()
+      await place.end(handle)
+      if (await place.isRunning(handle, AbortSignal.timeout(ADOPT_MS))) {
+        throw fail('sandbox_start_failed', { id: spec.id, reason: 'it could not be ended' })
+      }
+    },
+  }
+}
