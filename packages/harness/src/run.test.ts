@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { taskScript } from '@beige/test-support'
+import { closeRun } from './resume.ts'
+import { run } from './run.ts'
+import { countTool, runBench, typesOf, WIRES } from './testing/run-bench.ts'
+
+const never = new AbortController().signal
+const callTo = (...numbers: number[]) => ({ calls: numbers.map(to => ({ name: 'count', input: { to } })) })
+
+for (const wire of WIRES) {
+  test(`${wire}: a run asks, calls, and ends; each step is durable before the next`, async () => {
+    await using bench = await runBench(taskScript([callTo(1, 2), callTo(3), { text: 'three turns' }]), wire)
+    const session = await bench.session()
+    const runId = await bench.prompt(session, 'count')
+    const calls: number[] = []
+    const result = await run(await bench.parts(session, runId, [countTool(calls)]), never)
+    assert.deepEqual([result.outcome, result.text, result.steps], ['done', 'three turns', 3])
+    assert.deepEqual(calls, [1, 2, 3])
+    assert.deepEqual(bench.server.refusals, [])
+    const types = typesOf(session.log.records)
+    assert.deepEqual(types.slice(0, 3), ['session', 'prompt', 'message'])
+    assert.deepEqual(types.slice(-2), ['message', 'run_end'])
+    for (const [index, record] of session.log.records.entries()) {
+      if (record.type !== 'tool_finished') continue
+      const started = session.log.records.findIndex(
+        one => one.type === 'tool_started' && one.call_id === record.call_id,
+      )
+      assert.ok(started >= 0 && started < index, 'H19: no call ran without a durable tool_started')
+    }
+    assert.equal(bench.events.at(0)?.kind, 'agent_start')
+    assert.equal(bench.events.at(-1)?.kind, 'agent_end')
+  })
+}
+
+test('H16-repeated-provider-ids: two calls of one id each meet their own result', async () => {
+  const twice = { calls: [1, 2].map(to => ({ id: 'toolu_same', name: 'count', input: { to } })) }
+  await using bench = await runBench(taskScript([twice, twice, { text: 'ok' }]))
+  const session = await bench.session()
+  const runId = await bench.prompt(session, 'count')
+  const result = await run(await bench.parts(session, runId, [countTool([])]), never)
+  assert.equal(result.outcome, 'done')
+  assert.deepEqual(bench.server.refusals, [])
+  const results = (bench.seen.at(-1)?.messages ?? []).flatMap(message => message.results)
+  assert.deepEqual(
+    results.map(one => one.text),
+    ['counted to 1', 'counted to 2', 'counted to 1', 'counted to 2'],
+  )
+  assert.equal(new Set(results.map(one => one.callId)).size, 4)
+})
+
+test('H13-an-aborted-call-has-a-result: the next request is valid', async () => {
+  await using bench = await runBench(taskScript([callTo(1, 2), { text: 'unreachable' }]))
+  const session = await bench.session()
+  const stop = new AbortController()
+  const waits = countTool([], {
+    run: (_input, context) => {
+      stop.abort(new Error('by the test'))
+      return Promise.reject(context.signal.reason)
+    },
+  })
+  const first = await run(
+    await bench.parts(session, await bench.prompt(session, 'count'), [waits]),
+    stop.signal,
+  )
+  assert.equal(first.outcome, 'aborted')
+  const finished = session.log.records.flatMap(record =>
+    record.type === 'tool_finished' ? [record.outcome] : [],
+  )
+  assert.deepEqual(finished, ['interrupted', 'interrupted'])
+  const second = await run(
+    await bench.parts(session, await bench.prompt(session, 'again'), [countTool([])]),
+    never,
+  )
+  assert.equal(second.outcome, 'done')
+  assert.deepEqual(bench.server.refusals, [])
+})
+
+test('a tool call that was running when its owner died is told as unknown, not repeated', async () => {
+  await using bench = await runBench(taskScript([callTo(1), { text: 'I looked' }]))
+  const died = await bench.session()
+  const runId = await bench.prompt(died, 'count')
+  const hangs = countTool([], { run: () => new Promise(() => {}) })
+  const parts = await bench.parts(died, runId, [hangs])
+  void run(parts, never) // its process dies here: nothing of it goes on, nobody waits for it
+  await waitFor(() => typesOf(died.log.records).includes('tool_started'))
+
+  const session = await bench.session()
+  const calls: number[] = []
+  const result = await run(
+    { ...(await bench.parts(session, runId, [countTool(calls)])), resumed: true },
+    never,
+  )
+  assert.equal(result.outcome, 'done')
+  assert.deepEqual(calls, [])
+  assert.match(JSON.stringify(bench.seen.at(-1)?.messages), /outcome unknown/)
+  assert.deepEqual(bench.server.refusals, [])
+})
+
+test('an idempotent call is repeated by the next owner', async () => {
+  await using bench = await runBench(taskScript([callTo(7), { text: 'ok' }]))
+  const died = await bench.session()
+  const runId = await bench.prompt(died, 'count')
+  const hangs = countTool([], { idempotent: true, run: () => new Promise(() => {}) })
+  void run(await bench.parts(died, runId, [hangs]), never)
+  await waitFor(() => typesOf(died.log.records).includes('tool_started'))
+  const session = await bench.session()
+  const calls: number[] = []
+  await run(await bench.parts(session, runId, [countTool(calls, { idempotent: true })]), never)
+  assert.deepEqual(calls, [7])
+})
+
+test('a run that is closed instead leaves a history that a provider takes', async () => {
+  await using bench = await runBench(taskScript([callTo(1, 2), { text: 'ok' }]))
+  const died = await bench.session()
+  const runId = await bench.prompt(died, 'count')
+  const hangs = countTool([], { mode: 'exclusive', run: () => new Promise(() => {}) })
+  void run(await bench.parts(died, runId, [hangs]), never)
+  await waitFor(() => typesOf(died.log.records).includes('tool_started'))
+  const session = await bench.session()
+  await closeRun(session, runId)
+  assert.equal(session.state().openRun, null)
+  const next = await bench.prompt(session, 'go on')
+  const result = await run(await bench.parts(session, next, [countTool([])]), never)
+  assert.equal(result.outcome, 'done')
+  assert.deepEqual(bench.server.refusals, [])
+})
+
+test('H57-a-provider-error-reaches-the-caller: with its status, and the run ends as failed', async () => {
+  const refuses = [{ fault: { kind: 'status', status: 401, message: 'bad key' } }] as const
+  await using bench = await runBench(refuses)
+  const session = await bench.session()
+  const result = await run(await bench.parts(session, await bench.prompt(session, 'hi'), []), never)
+  assert.equal(result.outcome, 'failed')
+  assert.equal(result.error?.code, 'model')
+  assert.equal(result.error?.data.status, 401)
+  const end = session.log.records.at(-1)
+  assert.ok(end?.type === 'run_end' && end.outcome === 'failed')
+})
+
+test('a message that was cut off is discarded, not stored', async () => {
+  await using bench = await runBench([
+    { text: 'half of an answer', chunkChars: 4, fault: { kind: 'end', afterEvents: 6 } },
+  ])
+  const session = await bench.session()
+  const result = await run(await bench.parts(session, await bench.prompt(session, 'hi'), []), never)
+  assert.equal(result.outcome, 'failed')
+  assert.ok(!typesOf(session.log.records).includes('message'))
+  assert.ok(bench.events.some(event => event.kind === 'message_discarded'))
+})
+
+test('max steps ends the run as an error and keeps what was done', async () => {
+  await using bench = await runBench(taskScript([callTo(1), callTo(2), callTo(3), { text: 'never' }]))
+  const session = await bench.session()
+  const calls: number[] = []
+  const parts = await bench.parts(session, await bench.prompt(session, 'hi'), [countTool(calls)])
+  const result = await run({ ...parts, maxSteps: 2 }, never)
+  assert.deepEqual([result.outcome, result.error?.code], ['failed', 'max_steps'])
+  assert.deepEqual(calls, [1, 2])
+})
+
+test('a name that nobody offered is answered with the nearest and the run goes on', async () => {
+  await using bench = await runBench(taskScript([{ calls: [{ name: 'cout', input: {} }] }, { text: 'ok' }]))
+  const session = await bench.session()
+  const result = await run(
+    await bench.parts(session, await bench.prompt(session, 'hi'), [countTool([])]),
+    never,
+  )
+  assert.equal(result.outcome, 'done')
+  assert.match(JSON.stringify(bench.seen.at(-1)?.messages), /did you mean count/)
+})
+
+test('arguments that are no JSON are answered as invalid input', async () => {
+  const torn = { calls: [{ name: 'count', rawInput: '{"to": 1' }] }
+  await using bench = await runBench(taskScript([torn, { text: 'ok' }]))
+  const session = await bench.session()
+  const calls: number[] = []
+  const result = await run(
+    await bench.parts(session, await bench.prompt(session, 'hi'), [countTool(calls)]),
+    never,
+  )
+  assert.equal(result.outcome, 'done')
+  assert.deepEqual(calls, [])
+  assert.match(JSON.stringify(bench.seen.at(-1)?.messages), /invalid input for count/)
+})
+
+async function waitFor(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('it did not come')
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
