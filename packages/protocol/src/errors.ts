@@ -7,7 +7,7 @@
  * throw fail('no_engine', { socket: '/run/docker.sock' })
  */
 
-/** One code: what is said (`{name}` takes a value of the data), whether a repeat may help, what a person can do. */
+/** One code: what is said, whether a repeat may help, what a person can do. `{name}` takes a value of the data. */
 export type ErrorEntry = { says: string; retryable: boolean; advice: string }
 export type ErrorTable = Readonly<Record<string, ErrorEntry>>
 export type ErrorData = Readonly<Record<string, unknown>>
@@ -25,7 +25,7 @@ export class BeigeError extends Error {
     this.name = 'BeigeError'
     this.code = code
     this.retryable = entry.retryable
-    this.advice = entry.advice
+    this.advice = fill(entry.advice, data)
     this.data = data
   }
 }
