@@ -14,7 +14,10 @@ export type ScriptedUsage = {
   reasoningTokens: number
 }
 
-/** `afterEvents` counts the events (SSE blocks) that were written before it happens. */
+/**
+ * `afterEvents` counts the events (SSE blocks) that were written before it happens; `when` is waited for then, since a
+ * client may drop what it has not read when the connection breaks.
+ */
 export type Fault =
   /** An error answer. Without `body` it has the vendor's shape with `type` and `message`. */
   | {
@@ -26,13 +29,13 @@ export type Fault =
       message?: string
     }
   /** The connection is destroyed. */
-  | { kind: 'cut'; afterEvents: number }
+  | { kind: 'cut'; afterEvents: number; when?: Promise<unknown> }
   /** The body ends properly, but the vendor's last event is missing. */
-  | { kind: 'end'; afterEvents: number }
+  | { kind: 'end'; afterEvents: number; when?: Promise<unknown> }
   /** Nothing more is sent and the connection stays open. */
-  | { kind: 'silence'; afterEvents: number }
+  | { kind: 'silence'; afterEvents: number; when?: Promise<unknown> }
   /** The vendor's error event in the middle of the stream. */
-  | { kind: 'error_event'; afterEvents: number; type: string; message: string }
+  | { kind: 'error_event'; afterEvents: number; when?: Promise<unknown>; type: string; message: string }
 
 export type Turn = {
   thinking?: string

@@ -133,8 +133,10 @@ async function stream(
   response.flushHeaders()
   let sent = 0
   for (const event of events) {
-    if (fault !== undefined && fault.kind !== 'status' && sent >= fault.afterEvents)
+    if (fault !== undefined && fault.kind !== 'status' && sent >= fault.afterEvents) {
+      await fault.when
       return breakOff(wire, response, fault, settle)
+    }
     if (turn.delayMs !== undefined) await wait(turn.delayMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
     await write(response, sseText(event), signal)

@@ -1,6 +1,6 @@
 /** Makes the `ModelRouter`: routes, one attempt a request, and nothing kept between requests. */
 import { type Clock, messageOf } from '@beige/protocol'
-import type { Api, AssistantMessageEventStream, Model } from '@earendil-works/pi-ai'
+import type { Api, AssistantMessage, AssistantMessageEventStream, Model } from '@earendil-works/pi-ai'
 import { cleanupSessionResources } from '@earendil-works/pi-ai/session-resources'
 import { createAssistantMessageEventStream } from '@earendil-works/pi-ai/utils/event-stream'
 import { loadWire } from './adapters.ts'
@@ -10,7 +10,7 @@ import { fail } from './errors.ts'
 import { DEFAULT_TIMEOUTS, type ProviderConfig, type Timeouts } from './provider-config.ts'
 import { WIRES, type WireApi } from './provider-table.ts'
 import { createRedactor, type Redact } from './redactor.ts'
-import type { ModelRequest, ModelRouter } from './router.ts'
+import type { ModelRequest, ModelRouter, RequestOutcome } from './router.ts'
 import { createRoutes, type Routes } from './routing.ts'
 import type { Fetch } from './transport.ts'
 
@@ -67,14 +67,22 @@ async function serve(
   stream: AssistantMessageEventStream,
 ): Promise<void> {
   const { message, outcome } = await attempt(parts, request, stream)
+  const told = tell(request, message, outcome)
+  if (told.stopReason === 'error' || told.stopReason === 'aborted')
+    stream.push({ type: 'error', reason: told.stopReason, error: told })
+  else if (told.stopReason !== 'pending')
+    stream.push({ type: 'done', reason: told.stopReason, message: told })
+  stream.end(told)
+}
+
+/** An outcome that its listener could not take in is no success. */
+function tell(request: ModelRequest, message: AssistantMessage, outcome: RequestOutcome): AssistantMessage {
   try {
     request.onOutcome?.(outcome)
-  } finally {
-    if (message.stopReason === 'error' || message.stopReason === 'aborted')
-      stream.push({ type: 'error', reason: message.stopReason, error: message })
-    else if (message.stopReason !== 'pending')
-      stream.push({ type: 'done', reason: message.stopReason, message })
-    stream.end()
+    return message
+  } catch (error) {
+    const errorMessage = `the outcome of the request could not be kept: ${messageOf(error)}`
+    return { ...message, stopReason: 'error', errorMessage }
   }
 }
 

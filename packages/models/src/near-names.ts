@@ -12,7 +12,7 @@ export function nearNames(wrong: string, names: Iterable<string>): string[] {
       return { name, distance: text.length > 2 && other.includes(text) ? 0 : editDistance(text, other) }
     })
     .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance || a.name.length - b.name.length || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => a.distance - b.distance || (a.name > b.name ? -1 : 1)) // of versions, the newest
     .slice(0, MAX_NAMES)
     .map(({ name }) => name)
 }

@@ -27,8 +27,7 @@ function secondsOrDate(text: string | undefined, now: number): number | null {
   if (text === undefined) return null
   const seconds = number(text)
   if (seconds !== null) return seconds * 1000
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? null : at - now
+  return dateMs(text, now)
 }
 
 /** The `*-reset` headers: only a window that is used up says when to come back; of several, the last. */
@@ -61,7 +60,12 @@ function resetTime(text: string, now: number): number | null {
   }
   const span = durationMs(text)
   if (span !== null) return span
-  const at = Date.parse(text)
+  return dateMs(text, now)
+}
+
+// Only what begins like an HTTP date or RFC 3339: the engine also makes a date of "-3".
+function dateMs(text: string, now: number): number | null {
+  const at = /^(?:[A-Z][a-z]{2,8}, |\d{4}-)/.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(at) ? null : at - now
 }
 

@@ -32,6 +32,7 @@ export type ModelRequest = {
   context: TranscriptContext
   /** `signal`, `reasoning`, `maxTokens`, `temperature`; keys, headers and retries are the router's. */
   options: SimpleStreamOptions
+  /** Called once, before the final event. */
   onOutcome?(outcome: RequestOutcome): void
 }
 
