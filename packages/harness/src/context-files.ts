@@ -5,7 +5,6 @@
 import { posix } from 'node:path'
 import { isError } from '@beige/protocol'
 import type { ExecClient } from '@beige/sandbox'
-import { sizeText } from './output/index.ts'
 import { charStartBefore } from './output/limits.ts'
 
 export const MAX_CONTEXT_FILE_BYTES = 64 * 1024
@@ -16,6 +15,7 @@ const NAMES = ['AGENTS.md', 'agents.md', 'Agents.md', 'CLAUDE.md', 'claude.md', 
 const FRONTMATTER = /^---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n|$)/
 const CLOSING_MARK = /<\/(?=workspace_notes)/gi // of the block that the system prompt puts the text into
 
+/** `truncated`: there is more in the file, which whoever shows it says. */
 export type ContextFile = { path: string; text: string; truncated: boolean }
 
 /** Outermost first. What is no regular file, blank or not there is passed over. Rejects when the endpoint fails. */
@@ -47,17 +47,17 @@ function directoriesTo(cwd: string): string[] {
   return directories
 }
 
-type Fetched = { path: string; bytes: Uint8Array; size: number }
+type Fetched = { path: string; bytes: Uint8Array }
 
 async function firstIn(exec: ExecClient, directory: string, signal: AbortSignal): Promise<Fetched | null> {
   const candidates = await Promise.all(NAMES.map(name => fetched(exec, posix.join(directory, name), signal)))
-  return candidates.find(file => file !== null && file.bytes.length > 0) ?? null
+  return candidates.find(file => file !== null && new TextDecoder().decode(file.bytes).trim() !== '') ?? null
 }
 
 async function fetched(exec: ExecClient, path: string, signal: AbortSignal): Promise<Fetched | null> {
   try {
-    const { bytes, size } = await exec.readFile(path, signal, { start: 0, end: MAX_CONTEXT_FILE_BYTES + 1 })
-    return { path, bytes, size }
+    const { bytes } = await exec.readFile(path, signal, { start: 0, end: MAX_CONTEXT_FILE_BYTES + 1 })
+    return { path, bytes }
   } catch (error) {
     // A directory, a fifo, a device, or one that the sandbox's user may not read: its kind is checked before it is opened.
     if (isError(error, 'file_not_found', 'file_refused')) return null
@@ -65,10 +65,9 @@ async function fetched(exec: ExecClient, path: string, signal: AbortSignal): Pro
   }
 }
 
-function cutFile({ path, bytes, size }: Fetched, maxBytes: number): ContextFile {
+function cutFile({ path, bytes }: Fetched, maxBytes: number): ContextFile {
   const truncated = bytes.length > maxBytes
   const kept = truncated ? bytes.subarray(0, charStartBefore(bytes, maxBytes)) : bytes
   const text = new TextDecoder().decode(kept).replace(FRONTMATTER, '').replace(CLOSING_MARK, '< /')
-  const note = truncated ? `\n[cut: the first ${sizeText(kept.length)} of ${sizeText(size)}]` : ''
-  return { path, text: `${text.trimEnd()}${note}`, truncated }
+  return { path, text: text.trimEnd(), truncated }
 }

@@ -20,7 +20,7 @@ export function boundText(text: string, keep: 'head' | 'head_and_tail', advice: 
   const lineEnd = head.lastIndexOf('\n')
   const shown = head.length < top.length && lineEnd > head.length / 2 ? head.slice(0, lineEnd) : head
   const missing = bytes - Buffer.byteLength(shown)
-  return `${shown}\n[… ${countText(lines - countBreaks(shown) - 1)} more lines (${sizeText(missing)}) left out; ${advice}]`
+  return `${shown}\n[… ${countText(lines - countBreaks(shown) - 1, 'more line')} (${sizeText(missing)}) left out; ${advice}]`
 }
 
 function firstLines(text: string, count: number): string {

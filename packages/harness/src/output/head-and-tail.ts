@@ -121,7 +121,7 @@ export function createHeadAndTail(): HeadAndTail {
 }
 
 function marker(bytes: number, lines: number, advice: string): string {
-  const what = lines > 0 ? `${countText(lines)} lines (${sizeText(bytes)})` : sizeText(bytes)
+  const what = lines > 0 ? `${countText(lines, 'line')} (${sizeText(bytes)})` : sizeText(bytes)
   return `[… ${what} left out here; ${advice} …]`
 }
 

@@ -20,7 +20,11 @@ export function sizeText(bytes: number): string {
   return `${size.toFixed(1)}${units[unit]}`
 }
 
-export const countText = (count: number): string => count.toLocaleString('en-US')
+/** `1,234`, or with a noun `1 line`, `1,234 lines`. */
+export function countText(count: number, noun?: string): string {
+  const number = count.toLocaleString('en-US')
+  return noun === undefined ? number : `${number} ${noun}${count === 1 ? '' : 's'}`
+}
 
 /** At most `maxBytes` of `text`, never half a character. */
 export function cutText(text: string, maxBytes: number): string {

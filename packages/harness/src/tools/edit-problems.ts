@@ -41,13 +41,13 @@ export function problemResult(
     case 'not_unique': {
       const { edit, count, lines } = problem
       const more = count > lines.length ? ' …' : ''
-      const text = `${where(edit)}${names.oldText} is at ${countText(count)} places in ${path}: lines ${lines.join(', ')}${more}. Add lines around it until it is at one, or set ${names.replaceAll}`
+      const text = `${where(edit)}${names.oldText} is at ${countText(count, 'place')} in ${path}: lines ${lines.join(', ')}${more}. Add lines around it until it is at one, or set ${names.replaceAll}`
       return result('not_unique', text)
     }
     case 'too_many':
       return result(
         'limit',
-        `${where(problem.edit)}${names.oldText} is at more than ${countText(problem.max)} places in ${path}: use a command, e.g. sed -i`,
+        `${where(problem.edit)}${names.oldText} is at more than ${countText(problem.max, 'place')} in ${path}: use a command, e.g. sed -i`,
       )
     case 'overlap': {
       const text = `${names.edits}[${problem.edit}] and ${names.edits}[${problem.other}] change the same text, line ${problem.line} of ${path}: put them into one edit`

@@ -2,7 +2,7 @@
 import { isError } from '@beige/protocol'
 import { unifiedDiff } from '../diff.ts'
 import { applyEdits, type Edit, type EditResult } from '../edit-engine/index.ts'
-import { sizeText } from '../output/index.ts'
+import { countText, sizeText } from '../output/index.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { textResult } from './define-tool.ts'
@@ -79,7 +79,7 @@ async function attempt(
 function done(path: string, before: Uint8Array, result: EditResult & { ok: true }): ToolResult {
   const count = result.hunks.length
   const how = result.folded ? ', matched apart from quotes, dashes, spaces or letter forms' : ''
-  const text = `edited ${path} (${count} ${count === 1 ? 'replacement' : 'replacements'}${how})`
+  const text = `edited ${path} (${countText(count, 'replacement')}${how})`
   const diff = unifiedDiff(path, before, result.bytes)
   return textResult(`${text}\n${newLinesOf(result.bytes, result.hunks)}`, {
     path,

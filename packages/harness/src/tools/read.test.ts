@@ -85,7 +85,7 @@ for (const route of FILE_ROUTES) {
       writeFileSync(join(root, 'latin1'), Buffer.from('caf\xe9 \xfc\n', 'latin1'))
       assert.equal(
         textOf(await call('read', { path: 'latin1' })),
-        '     1\tcaf\ufffd \ufffd\n[2 bytes are not UTF-8 and are shown as U+FFFD]',
+        '     1\tcaf\ufffd \ufffd\n[not UTF-8 and shown as U+FFFD: 2 bytes]',
       )
       writeFileSync(join(root, 'utf16'), Buffer.from('\ufeffone\ntwo\n', 'utf16le'))
       assert.equal(
@@ -95,7 +95,7 @@ for (const route of FILE_ROUTES) {
       writeFileSync(join(root, 'colours'), '\x1b[31mred\n')
       assert.equal(
         textOf(await call('read', { path: 'colours' })),
-        '     1\t␛[31mred\n[1 control characters are shown as pictures, e.g. ␛]',
+        '     1\t␛[31mred\n[shown as pictures, e.g. ␛: 1 control character]',
       )
       writeFileSync(join(root, 'long'), `${'é'.repeat(3000)}\nnext\n`)
       assert.equal(

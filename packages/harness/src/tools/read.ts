@@ -85,7 +85,7 @@ async function readAt(
       ? window.lastLine
       : await countLinesOf(place, file.size, context)
   if (!window || window.lines.length === 0) {
-    const text = `offset ${offset} is behind the end: ${path} has ${totalLines === null ? 'fewer' : countText(totalLines)} lines`
+    const text = `offset ${offset} is behind the end: ${path} has ${totalLines === null ? 'fewer lines' : countText(totalLines, 'line')}`
     return errorResult('invalid_input', text, { path, total_lines: totalLines })
   }
   return textResult([...window.lines, ...notes(window, offset, totalLines, decoded)].join('\n'), {
@@ -107,8 +107,8 @@ function notes(window: LineWindow, offset: number, totalLines: number | null, te
   const { lastLine, isFull, badBytes, controls } = window
   const found: string[] = []
   if (text.encoding !== 'UTF-8') found.push(`[decoded from ${text.encoding}]`)
-  if (badBytes > 0) found.push(`[${countText(badBytes)} bytes are not UTF-8 and are shown as U+FFFD]`)
-  if (controls > 0) found.push(`[${countText(controls)} control characters are shown as pictures, e.g. ␛]`)
+  if (badBytes > 0) found.push(`[not UTF-8 and shown as U+FFFD: ${countText(badBytes, 'byte')}]`)
+  if (controls > 0) found.push(`[shown as pictures, e.g. ␛: ${countText(controls, 'control character')}]`)
   if (isFull) {
     const total = totalLines === null ? 'more' : totalLines
     found.push(`[lines ${offset}-${lastLine} of ${total}; continue with offset=${lastLine + 1}]`)

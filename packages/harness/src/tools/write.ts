@@ -49,7 +49,7 @@ async function writeAt(place: Place, bytes: Uint8Array, context: ToolContext): P
     ...(seen === undefined ? {} : { ifMatch: seen }),
   })
   seenFiles.set(path, etag)
-  const size = `${countText(bytes.length)} bytes, ${countText(countLines(bytes))} lines`
+  const size = `${countText(bytes.length, 'byte')}, ${countText(countLines(bytes), 'line')}`
   const isBlind = !created && seen === undefined
   const old = found ? ` (${sizeText(found.size)})` : ''
   const note = isBlind ? `\n[this session had not read the old content${old} that is now replaced]` : ''
