@@ -56,6 +56,8 @@ function assistantTurn(entry: MessageEntry, target: HistoryTarget, usedIds: Set<
     })
     answers.push(toolResult(id, block.name, results.get(block.id), target))
   }
+  // Reasoning that led to nothing, e.g. before an abort: vendors refuse it without the item that it belongs to.
+  while (content.at(-1)?.type === 'thinking') content.pop()
   if (content.length === 0) return []
   const assistant: AssistantMessage = {
     role: 'assistant',
@@ -81,7 +83,7 @@ function requestId(id: string, providerId: string | undefined, used: Set<string>
 function assistantBlock(block: ContentBlock, sameModel: boolean): AssistantBlock[] {
   switch (block.type) {
     case 'text':
-      if (block.text === '') return []
+      if (isBlank(block.text)) return []
       return [
         {
           type: 'text',
@@ -138,7 +140,7 @@ function missing(call: CallState | undefined): string {
 function shown(blocks: readonly ResultBlock[], target: HistoryTarget): UserContent[] {
   return blocks.flatMap((block): UserContent[] => {
     if (block.type === 'text')
-      return block.text === '' ? [] : [{ type: 'text', text: block.text.toWellFormed() }]
+      return isBlank(block.text) ? [] : [{ type: 'text', text: block.text.toWellFormed() }]
     if (target.vision) return [{ type: 'image', data: block.data, mimeType: block.media_type }]
     return [{ type: 'text', text: `[image: ${block.media_type}, ${block.data.length} bytes of base64]` }]
   })
@@ -149,9 +151,13 @@ function resultBlocks(blocks: readonly ContentBlock[]): ResultBlock[] {
   return blocks.flatMap(block => (block.type === 'text' || block.type === 'image' ? [block] : []))
 }
 
-function jsonObject(input: unknown) {
-  // The log holds JSON, so this is a copy, not a conversion; what is no object was no valid call and is sent empty.
-  const copy: unknown = JSON.parse(JSON.stringify(input ?? {}))
+/** A copy that providers take: an object, and no half of a surrogate pair in any string. */
+function jsonObject(input: unknown): JsonObject {
+  const copy: unknown = JSON.parse(JSON.stringify(input ?? {}), (_key, value: unknown) => {
+    if (typeof value === 'string') return value.toWellFormed()
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key.toWellFormed(), one]))
+  })
   return isJsonObject(copy) ? copy : {}
 }
 
@@ -168,3 +174,6 @@ function piUsage(usage: Usage | undefined): AssistantMessage['usage'] {
   const cacheWrite = usage?.cache_write_tokens ?? 0
   return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite, cost }
 }
+
+/** Vendors refuse text without anything to read, or drop it and with it the message. */
+const isBlank = (text: string) => text.trim() === ''

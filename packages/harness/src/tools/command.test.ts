@@ -11,7 +11,8 @@ const withCommands = (use: Parameters<typeof withTools>[1]) => withTools('comman
 test('bash: output, exit code, signal, silence', options, () =>
   withCommands(async ({ root, call }) => {
     const ok = await call('bash', { command: 'echo out; echo err >&2; pwd' })
-    assert.equal(textOf(ok), `out\nerr\n${root}`)
+    // Two pipes: what is written at the same moment has no order between them.
+    assert.deepEqual(textOf(ok).split('\n').sort(), [root, 'err', 'out'].sort())
     assert.deepEqual([ok.isError, ok.details.exit_code], [false, 0])
     assert.equal(textOf(await call('bash', { command: 'true' })), '(no output)')
     const failed = await call('bash', { command: 'echo x; exit 3' })
@@ -126,7 +127,7 @@ test('H30 bash: 64 MiB of output are a bounded result', options, () =>
     assert.ok(Buffer.byteLength(text) <= 51_200)
     assert.match(
       text,
-      /\[… 63\.\dMB left out here; it was not kept, so if you need it run the command again with > FILE/,
+      /\[… 6[34]\.\dMB left out here; it was not kept, so if you need it run the command again with > FILE/,
     )
     assert.ok(text.endsWith('x\nend'))
     assert.equal(result.details.output_bytes, 67_108_864 + 5)

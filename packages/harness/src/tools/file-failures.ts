@@ -46,11 +46,16 @@ export async function fileFailure(error: unknown, place: Place, context: ToolCon
       { path },
     )
   }
+  if (isError(error, 'endpoint_refused') && error.data.code === 'conflict') {
+    return errorResult('wrong_kind', `${withPath(path, error.data.message)}. Something else is in the way`, {
+      path,
+    })
+  }
   if (!isError(error, 'file_refused')) throw error
   const found = await whatIsAt(place, signal)
   if (found && found.kind !== 'file') return wrongKind(path, found.kind)
   const mode = found ? ` (mode ${modeText(found.mode)})` : ''
-  return errorResult('permission', `${path}${mode}: ${String(error.data.message)}`, { path })
+  return errorResult('permission', `${withPath(path, error.data.message)}${mode}`, { path })
 }
 
 export function stale(path: string): ToolResult {
@@ -73,6 +78,11 @@ export function readOnly(path: string, mode: number): ToolResult {
 
 /** Nobody may write it. A rename in its directory could, but the mode says that somebody did not want that. */
 export const isReadOnly = (mode: number): boolean => (mode & 0o222) === 0
+
+function withPath(path: string, message: unknown): string {
+  const text = String(message)
+  return text.includes(path) ? text : `${path}: ${text}`
+}
 
 const modeText = (mode: number) => (mode & 0o7777).toString(8).padStart(4, '0')
 

@@ -23,6 +23,7 @@ for (const route of FILE_ROUTES) {
       assert.equal(textOf(behind), `offset 4 is behind the end: ${root}/a.txt has 3 lines`)
       writeFileSync(join(root, 'empty'), '')
       assert.equal(textOf(await call('read', { path: 'empty' })), '[empty file]')
+      assert.match(textOf(await call('read', { path: '/proc/version' })), /^ {5}1\tLinux version /)
       const many = Array.from({ length: 5000 }, (_, index) => index + 1)
       writeFileSync(join(root, 'many'), `${many.join('\n')}\n`)
       const shown = textOf(await call('read', { path: 'many' })).split('\n')

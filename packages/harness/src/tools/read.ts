@@ -1,4 +1,5 @@
 /** The tool `read`: lines of a text with their numbers, or an image. The same under every name (H40). */
+import type { FileContent } from '@beige/sandbox'
 import { int, obj, opt, str } from '@earendil-works/pi-schema'
 import { countText, sizeText } from '../output/index.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
@@ -53,8 +54,8 @@ async function readAt(
   limit: number,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const { exec, path } = place
-  const file = await exec.readFile(path, context.signal, { start: 0, end: MAX_FETCHED_BYTES })
+  const { path } = place
+  const file = await fetched(place, context)
   context.seenFiles.set(path, file.etag)
   const image = imageOf(file.bytes)
   if (image) return imageResult(path, image, file.bytes, file.size)
@@ -93,6 +94,13 @@ async function readAt(
     lines: [offset, window.lastLine],
     total_lines: totalLines,
   })
+}
+
+/** Files of /proc and the like say that their size is 0, and a range of nothing is nothing: they are asked for whole. */
+async function fetched({ exec, path }: Place, { signal }: ToolContext): Promise<FileContent> {
+  const part = await exec.readFile(path, signal, { start: 0, end: MAX_FETCHED_BYTES })
+  const file = part.size === 0 && part.bytes.length === 0 ? await exec.readFile(path, signal) : part
+  return { ...file, size: Math.max(file.size, file.bytes.length) }
 }
 
 function fetchedWindow(bytes: Uint8Array, offset: number, limit: number): LineWindow | null {

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  type ContentBlock,
+  type ModelRef,
+  newCallId,
+  newEntryId,
+  type ResultBlock,
+  systemClock,
+  systemRandom,
+} from '@beige/protocol'
+import { thinkingSignature } from '@beige/test-support'
+import { run } from './run.ts'
+import type { Session } from './session.ts'
+import { countTool, runBench, WIRES } from './testing/run-bench.ts'
+
+const CASES = Number(process.env.FUZZ_CASES ?? 60)
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 1e9))
+const never = new AbortController().signal
+
+/** Numbers in [0, 1) from a start number (mulberry32). */
+function dice(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const MODELS: readonly ModelRef[] = [
+  { provider: 'fake', id: 'scripted', api: 'anthropic-messages' },
+  { provider: 'fake', id: 'scripted', api: 'openai-completions' },
+  { provider: 'fake', id: 'scripted', api: 'openai-responses' },
+  { provider: 'other', id: 'elsewhere', api: 'google-generative-ai' },
+]
+let reasoningItems = 0
+/** As the vendor would have signed it; ours is sent back only to the model that made it. */
+function signatureOf(api: string | undefined, text: string): string {
+  if (api === 'anthropic-messages') return thinkingSignature(text)
+  return JSON.stringify({
+    type: 'reasoning',
+    id: `rs_${++reasoningItems}`,
+    summary: [],
+    encrypted_content: 'c2ln',
+  })
+}
+const TEXTS = ['fine', '', 'a lone \ud800 surrogate', '漢字\r\n', '\u0000', ' ']
+const PIXEL: ResultBlock = {
+  type: 'image',
+  media_type: 'image/png',
+  data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+}
+
+/** Writes runs as crashes, aborts, other providers and older versions of us may have left them. */
+async function ruins(session: Session, roll: () => number): Promise<void> {
+  const pick = <T>(from: readonly T[]): T => {
+    const chosen = from[Math.floor(roll() * from.length)]
+    if (chosen === undefined) throw new Error('nothing to pick from')
+    return chosen
+  }
+  const outcome = () => pick(['done', 'interrupted', 'unknown'] as const)
+  const id = () => newEntryId(systemClock, systemRandom)
+  const leaf = () => session.state().leaf
+  for (let runs = Math.floor(roll() * 5); runs > 0; runs--) {
+    const runId = id()
+    const message: ResultBlock[] = [{ type: 'text', text: pick(TEXTS) }, ...(roll() < 0.2 ? [PIXEL] : [])]
+    await session.append({ type: 'prompt', id: runId, parent_id: leaf(), message, origin: { kind: 'test' } })
+    for (let turns = Math.floor(roll() * 4); turns > 0; turns--) {
+      const content: ContentBlock[] = []
+      const model = pick(MODELS)
+      if (roll() < 0.4) {
+        const text = pick(TEXTS).toWellFormed()
+        const signature = roll() < 0.5 ? { signature: signatureOf(model.api, text) } : {}
+        content.push({ type: 'thinking', text, ...signature })
+      }
+      if (roll() < 0.6) content.push({ type: 'text', text: pick(TEXTS) })
+      const calls = Math.floor(roll() * 4)
+      for (let call = 0; call < calls; call++) {
+        content.push({
+          type: 'tool_call',
+          id: newCallId(systemClock, systemRandom),
+          ...(roll() < 0.8 ? { provider_id: pick(['toolu_same', `toolu_${Math.floor(roll() * 1e6)}`]) } : {}),
+          name: 'count',
+          input: pick([{ to: 1 }, {}, { to: '\ud800' }]),
+        })
+      }
+      await session.append({
+        type: 'message',
+        id: id(),
+        parent_id: leaf(),
+        role: 'assistant',
+        content,
+        model,
+        stop_reason: calls > 0 ? 'tool_use' : 'end_turn',
+      })
+      for (const block of content) {
+        if (block.type !== 'tool_call' || roll() < 0.2) continue
+        await session.append({
+          type: 'tool_started',
+          call_id: block.id,
+          name: 'count',
+          input: block.input,
+          idempotent: false,
+        })
+        if (roll() < 0.25) continue
+        const results: ResultBlock[] = [
+          ...(roll() < 0.8 ? [{ type: 'text' as const, text: pick(TEXTS) }] : []),
+          ...(roll() < 0.2 ? [PIXEL] : []),
+        ]
+        await session.append({
+          type: 'tool_finished',
+          call_id: block.id,
+          content: results,
+          is_error: roll() < 0.3,
+          outcome: outcome(),
+        })
+      }
+    }
+    if (roll() < 0.7)
+      await session.append({
+        type: 'run_end',
+        run_id: runId,
+        outcome: pick(['done', 'aborted', 'failed'] as const),
+        steps: 1,
+      })
+  }
+}
+
+for (const wire of WIRES) {
+  test(`H14-validity-on-every-request: ${wire} takes whatever a log was left as (FUZZ_SEED=${SEED} FUZZ_CASES=${CASES})`, async () => {
+    for (let number = 0; number < CASES; number++) {
+      await using bench = await runBench([{ text: 'understood' }], wire)
+      const session = await bench.session()
+      await ruins(session, dice(SEED + number))
+      const runId = await bench.prompt(session, 'go on')
+      const result = await run(await bench.parts(session, runId, [countTool([])]), never)
+      assert.deepEqual(bench.server.refusals, [], `case ${number} of seed ${SEED}`)
+      assert.equal(result.outcome, 'done', `case ${number} of seed ${SEED}: ${result.error?.message}`)
+    }
+  })
+}
