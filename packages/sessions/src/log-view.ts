@@ -35,11 +35,12 @@ export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'dam
   let isMade = false
   if (newest) {
     const ends = endsBefore(newest, segments)
-    const missing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
-    for (const [epoch, end] of [...ends, [newest.epoch, newest.wholeEnd] as const]) {
+    const isOlderMissing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
+    for (const [index, [epoch, end]] of [...ends, [newest.epoch, newest.wholeEnd] as const].entries()) {
       const file = files.get(epoch)
       const segment = epoch === newest.epoch ? newest : parseSegment(epoch, file?.bytes ?? NO_BYTES, end)
-      const base = baseOf(segment, missing)
+      // Seals begin with the last base: what is first among them and has copied lines was whole once.
+      const base = baseOf(segment, segment === newest ? isOlderMissing : index === 0)
       if (base === 'whole') {
         parts = []
         chain.restart()
@@ -54,6 +55,13 @@ export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'dam
     const tail = newest.bytes.length - newest.wholeEnd
     if (options.tail === 'damage' && tail > 0 && !isReleaseBegun(newest)) {
       chain.damaged(damageOf(newest, newest.wholeEnd, tail, 'torn tail'), 0)
+    }
+  }
+  if (options.tail === 'damage') {
+    // Its maker died on the way to become owner, or it was the newest and is cut off: bytes can not tell.
+    for (const { epoch, bytes } of segments) {
+      if (epoch <= (newest?.epoch ?? 0) || bytes.length === 0) continue
+      chain.damaged(damageOf({ epoch, bytes }, 0, bytes.length, 'torn header'), 0)
     }
   }
   const first = parts[0]?.epoch ?? 0
@@ -110,12 +118,12 @@ function endsBefore(segment: ParsedSegment, segments: readonly SegmentBytes[]): 
 
 type Base = 'none' | 'whole' | 'partial'
 
-/** A base counts when its last line is whole, when its owner went on behind it, or when nothing else is left. */
-function baseOf(segment: ParsedSegment, isOlderMissing: boolean): Base {
+/** A base counts when its last line is whole, when its owner went on behind it, or when somebody relied on it. */
+function baseOf(segment: ParsedSegment, isReliedOn: boolean): Base {
   const copied = segment.pieces.some(piece => isCopied(piece, segment.epoch))
   if (segment.pieces.some(piece => piece.kind === 'base_end')) return 'whole'
   if (!copied) return 'none'
-  return ownRecords(segment).length > 0 || isOlderMissing ? 'whole' : 'partial'
+  return ownRecords(segment).length > 0 || isReliedOn ? 'whole' : 'partial'
 }
 
 function isCopied(piece: Piece, epoch: number): boolean {
@@ -154,12 +162,15 @@ function nextRecord(pieces: readonly Piece[], index: number): SessionRecord | nu
   return next?.kind === 'record' ? next.record : null
 }
 
-function damageOf(segment: ParsedSegment, offset: number, length: number, reason: string): FoundDamage {
+function damageOf(segment: SegmentBytes, offset: number, length: number, reason: string): FoundDamage {
   const bytes = segment.bytes.subarray(offset, offset + length)
   return { segment: segmentName(segment.epoch), offset, length, seqs: [], reason, bytes }
 }
 
+const RECORD_START_CHARS = 2 // a record begins with the same two
+
 /** A graceful owner that was cut off in its very last line lost nothing. */
 function isReleaseBegun(segment: ParsedSegment): boolean {
-  return RELEASED.startsWith(Buffer.from(segment.bytes.subarray(segment.wholeEnd)).toString('latin1'))
+  const tail = Buffer.from(segment.bytes.subarray(segment.wholeEnd)).toString('latin1')
+  return tail.length > RECORD_START_CHARS && RELEASED.startsWith(tail)
 }

@@ -8,14 +8,14 @@ import {
   type SessionRecord,
 } from '@beige/protocol'
 import { fail } from './errors.ts'
-import { EXPIRY_MS, HEARTBEAT_MS, newIncarnation } from './incarnation.ts'
+import { EXPIRY_MS, HEARTBEAT_MS, newIncarnation, WATCH_MS } from './incarnation.ts'
 import { pageOf } from './listing-page.ts'
 import { systemTicker } from './node-world.ts'
 import type { Ticker } from './outside.ts'
 import { createOwnedLog, type LogBackend } from './owned-log.ts'
 import { FIRST_PREV } from './record-line.ts'
 import { rowOf } from './session-row.ts'
-import type { SessionLog, SessionStore } from './store.ts'
+import type { OpenOptions, SessionLog, SessionStore } from './store.ts'
 
 type Kept = { epoch: number; owner: string | null; records: SessionRecord[]; prev: string }
 
@@ -67,6 +67,20 @@ export function createMemoryStore(parts: {
     return log
   }
 
+  /** A beat seen while waiting means that the owner lives. */
+  async function untilFree(id: SessionId, kept: Kept, options: OpenOptions): Promise<void> {
+    const { owner } = kept
+    if (owner === null || (owner === incarnation && !open.has(id))) return
+    const beatAt = vault.beats.get(owner) ?? Number.NEGATIVE_INFINITY
+    const leftMs = () => beatAt + EXPIRY_MS - clock.monotonic()
+    if (leftMs() > 0 && owner !== incarnation) options.waiting?.({ owner, atMostMs: leftMs() })
+    while (leftMs() > 0 && kept.owner !== null) {
+      const isSilent = kept.owner === owner && vault.beats.get(owner) === beatAt
+      if (owner === incarnation || !isSilent) throw fail('session_busy', { id, owner: kept.owner })
+      await clock.sleep(WATCH_MS, options.signal)
+    }
+  }
+
   function find(id: SessionId): Kept {
     const kept = vault.sessions.get(id)
     if (!kept) throw fail('not_found', { id })
@@ -84,12 +98,9 @@ export function createMemoryStore(parts: {
       await log.append({ ...first, type: 'session', version: SESSION_VERSION }, ...more)
       return log
     },
-    async open(id) {
+    async open(id, options = {}) {
       const kept = find(id)
-      const { owner } = kept
-      const beatAt = owner === null ? undefined : vault.beats.get(owner)
-      const isLive = beatAt !== undefined && clock.monotonic() - beatAt < EXPIRY_MS
-      if (isLive && (owner !== incarnation || open.has(id))) throw fail('session_busy', { id, owner })
+      await untilFree(id, kept, options)
       return own(id, kept)
     },
     exists: async id => vault.sessions.has(id),

@@ -53,5 +53,5 @@ function firstLine(text: string): string {
 // A title ends up in a terminal: control characters would be commands there.
 function cut(text: string): string {
   const shown = text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ').trim()
-  return [...shown].slice(0, MAX_TITLE_CHARS).join('')
+  return [...shown].slice(0, MAX_TITLE_CHARS).join('').trimEnd()
 }

@@ -148,15 +148,14 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     const folder = join(root, id)
     await watch.untilFree(id, folder, options)
     const { writer, view, segmentCount } = await takeOver(disk, id, folder, incarnation)
-    const isEmptied = isKnown && view.records.length === 0 && view.untold.length === 0
-    const damage = isEmptied ? [EMPTIED] : view.untold
+    const damage = view.records.length > 0 || view.untold.length > 0 ? view.untold : [EMPTIED]
     let gone = [...view.obsolete]
     if (segmentCount - gone.length > MAX_SEGMENTS && (await writeBase(writer, view))) {
       gone = [...gone, ...view.parts.map(part => part.epoch)]
     }
-    const log = own(id, writer, view, damage)
+    const log = own(id, writer, view, isKnown ? damage : [])
     try {
-      if (damage.length > 0) {
+      if (isKnown && damage.length > 0) {
         await quarantine(disk, folder, damage)
         await log.append(...damageRecords(damage))
       }

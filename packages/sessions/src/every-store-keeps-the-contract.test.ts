@@ -1,0 +1,253 @@
+/** The suite that every store passes, line by line of `SessionStore`. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { SESSION_VERSION } from '@beige/protocol'
+import { foldSession } from './fold.ts'
+import { answer, entry, prompt, sessionId } from './testing/sample-records.ts'
+import { type StoreSetting, storeSettings } from './testing/store-settings.ts'
+
+const A = sessionId('s_A')
+const FIRST = { id: A, cwd: '/work', model: 'm1', meta: { agent: 'demo', depth: 2 } }
+const code = (name: string) => ({ code: name })
+
+for (const [name, start] of Object.entries(storeSettings)) {
+  const withSetting = (run: (setting: StoreSetting) => Promise<void>) => async () => {
+    const setting = await start()
+    try {
+      await run(setting)
+    } finally {
+      await setting.dispose()
+    }
+  }
+
+  describe(`store ${name}`, () => {
+    test(
+      'a new session begins with its record, readable at once by others',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST)
+        const [session, ...rest] = await process().store.read(A)
+        assert.equal(rest.length, 0)
+        assert.partialDeepStrictEqual(session, {
+          seq: 1,
+          epoch: 1,
+          prev: '0'.repeat(32),
+          type: 'session',
+          version: SESSION_VERSION,
+          ...FIRST,
+        })
+        assert.deepEqual(log.records, [session])
+      }),
+    )
+
+    test(
+      'further records of a creation are there with the first',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST, prompt('e1', null), answer('e2', 'e1'))
+        assert.deepEqual(
+          log.records.map(record => [record.seq, record.type]),
+          [
+            [1, 'session'],
+            [2, 'prompt'],
+            [3, 'message'],
+          ],
+        )
+        assert.deepEqual(await process().store.read(A), log.records)
+      }),
+    )
+
+    test(
+      'an id is given once',
+      withSetting(async ({ process }) => {
+        const { store } = process()
+        assert.equal(await store.exists(A), false)
+        await (await store.create(FIRST)).close()
+        assert.equal(await store.exists(A), true)
+        await assert.rejects(store.create(FIRST), code('exists'))
+        await assert.rejects(process().store.create(FIRST), code('exists'))
+      }),
+    )
+
+    test(
+      'what is not there is not found, also under names that are no ids',
+      withSetting(async ({ process }) => {
+        const { store } = process()
+        await assert.rejects(store.open(A), code('not_found'))
+        await assert.rejects(store.read(A), code('not_found'))
+        await assert.rejects(store.create({ id: '../x', cwd: '/' }), code('bad_record'))
+      }),
+    )
+
+    test(
+      'appends are numbered and chained in the order of the calls, concurrent ones too',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST)
+        const ids = Array.from({ length: 40 }, (_, index) => `e${index}`)
+        const acks = await Promise.all(ids.map(id => log.append(prompt(id, null))))
+        assert.deepEqual(
+          acks.flat().map(record => [record.seq, record.type === 'prompt' && record.id]),
+          ids.map((id, index) => [index + 2, id]),
+        )
+        assert.deepEqual(await process().store.read(A), log.records)
+      }),
+    )
+
+    test(
+      'a record that could not be read back is refused alone',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST)
+        const good = log.append(prompt('e1', null))
+        await assert.rejects(log.append(Object.assign(prompt('e2', null), { seq: 7 })), code('bad_record'))
+        await assert.rejects(
+          log.append({ ...prompt('e3', null), message: [{ type: 'text', text: JSON.parse('5') }] }),
+          code('bad_record'),
+        )
+        await good
+        assert.equal(log.records.length, 2)
+      }),
+    )
+
+    test(
+      'a caller may change what it appended, the log does not change with it',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST)
+        const body = prompt('e1', null, 'before')
+        const ack = log.append(body)
+        body.message = [{ type: 'text', text: 'after' }]
+        await ack
+        const record = log.records.at(-1)
+        assert.deepEqual(record?.type === 'prompt' && record.message, [{ type: 'text', text: 'before' }])
+      }),
+    )
+
+    test(
+      'a released session opens at once in the next epoch, with everything',
+      withSetting(async ({ process, time }) => {
+        const first = await process().store.create(FIRST, prompt('e1', null))
+        await first.close()
+        await first.close()
+        const before = time.clock.monotonic()
+        const second = await process().store.open(A)
+        assert.equal(time.clock.monotonic(), before)
+        assert.equal(second.epoch, 2)
+        assert.deepEqual(second.records, first.records)
+        assert.deepEqual(second.damage, [])
+        const [record] = await second.append(answer('e2', 'e1'))
+        assert.partialDeepStrictEqual(record, { seq: 3, epoch: 2 })
+      }),
+    )
+
+    test(
+      'a live owner keeps its session',
+      withSetting(async ({ process }) => {
+        const owner = process()
+        const log = await owner.store.create(FIRST)
+        await assert.rejects(process().store.open(A), code('session_busy'))
+        await assert.rejects(owner.store.open(A), code('session_busy'))
+        await log.append(prompt('e1', null))
+      }),
+    )
+
+    test(
+      'an owner that is silent for 3 s loses it, and nothing that it acknowledged',
+      withSetting(async ({ process, time }) => {
+        const dead = process()
+        const log = await dead.store.create(FIRST)
+        await time.advance(5000)
+        await log.append(prompt('e1', null))
+        dead.pause()
+        const successor = await process().store.open(A)
+        assert.equal(successor.epoch, 2)
+        assert.deepEqual(successor.records, log.records)
+      }),
+    )
+
+    test(
+      'a paused owner wakes up superseded: its writes are refused and no part of history',
+      withSetting(async ({ process }) => {
+        const zombie = process()
+        const old = await zombie.store.create(FIRST)
+        zombie.pause()
+        const reader = process()
+        const successor = await reader.store.open(A)
+        await successor.append(prompt('e_new', null))
+        zombie.resume()
+        await assert.rejects(old.append(prompt('e_old', null)), code('session_superseded'))
+        await assert.rejects(old.append(prompt('e_old2', null)), code('session_superseded'))
+        await old.close()
+        const ids = (await reader.store.read(A)).map(record => record.type === 'prompt' && record.id)
+        assert.deepEqual(ids, [false, 'e_new'])
+        await assert.rejects(zombie.store.open(A), code('session_busy'))
+      }),
+    )
+
+    test(
+      'a wall clock that jumps an hour changes nothing',
+      withSetting(async ({ process, time }) => {
+        const log = await process().store.create(FIRST)
+        time.jump(3_600_000)
+        await assert.rejects(process().store.open(A), code('session_busy'))
+        time.jump(-7_200_000)
+        await assert.rejects(process().store.open(A), code('session_busy'))
+        await log.append(prompt('e1', null))
+      }),
+    )
+
+    test(
+      'after a close nothing is appended',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST)
+        const last = log.append(prompt('e1', null))
+        await log.close()
+        await last
+        await assert.rejects(log.append(prompt('e2', null)), code('closed'))
+        assert.equal((await process().store.read(A)).length, 2)
+      }),
+    )
+
+    test(
+      'a key finds its first run on every owner',
+      withSetting(async ({ process }) => {
+        const log = await process().store.create(FIRST, prompt('e1', null, 'hi', 'key-1'))
+        await log.append({ type: 'run_end', run_id: 'e1', outcome: 'done', steps: 1 })
+        await log.close()
+        const state = foldSession((await process().store.open(A)).records)
+        assert.equal(state.keys.get('key-1'), 'e1')
+        assert.equal(state.runs.get(entry('e1'))?.end?.outcome, 'done')
+      }),
+    )
+
+    test(
+      'a listing is newest first, by directory, in pages, with titles',
+      withSetting(async ({ process, time }) => {
+        const { store } = process()
+        const named = await store.create(
+          { id: 's_1', cwd: '/a', title: 'A name' },
+          prompt('e1', null, 'not this'),
+        )
+        await time.advance(1000)
+        const titled = await store.create({ id: 's_2', cwd: '/a', meta: { agent: 'x' } })
+        await time.advance(1000)
+        await store.create({ id: 's_3', cwd: '/b' })
+        await time.advance(1000)
+        await titled.append(prompt('e1', null, `\n ${'word '.repeat(20)}\nsecond line`))
+        await time.advance(1000)
+        await named.append({ type: 'setting', name: 'model', value: 'm2' })
+        const all = await store.list({ limit: 10 })
+        assert.deepEqual(
+          all.rows.map(row => [row.id, row.title, row.model]),
+          [
+            ['s_1', 'A name', 'm2'],
+            ['s_2', 'word '.repeat(12).trim(), ''],
+            ['s_3', '', ''],
+          ],
+        )
+        assert.deepEqual(all.rows[1]?.meta, { agent: 'x' })
+        assert.equal((await store.list({ cwd: '/a', limit: 1 })).total, 2)
+        assert.deepEqual(
+          (await process().store.list({ limit: 1, offset: 1 })).rows.map(row => row.id),
+          ['s_2'],
+        )
+      }),
+    )
+  })
+}

@@ -1,0 +1,69 @@
+/** A disk that fails when a test says so: full after so many bytes, a sync that errs, a process that stops in a call. */
+import type { Disk, WritableFile } from '../outside.ts'
+
+export interface FaultyDisk extends Disk {
+  /** Bytes that still fit; a write takes what fits and then fails with ENOSPC. */
+  room: number
+  /** Syncs of files that fail from now on. */
+  failingSyncs: number
+  /** Awaited at the beginning of each call, with its name. */
+  before: (call: string) => Promise<void>
+  readonly counts: { writes: number; syncs: number; directorySyncs: number }
+}
+
+export function createFaultyDisk(disk: Disk): FaultyDisk {
+  const faulty: FaultyDisk = {
+    ...disk,
+    room: Number.POSITIVE_INFINITY,
+    failingSyncs: 0,
+    before: async () => {},
+    counts: { writes: 0, syncs: 0, directorySyncs: 0 },
+    async create(path) {
+      await faulty.before('create')
+      const file = await disk.create(path)
+      return file && wrap(file)
+    },
+    async openDirectory(path) {
+      await faulty.before('openDirectory')
+      return disk.openDirectory(path)
+    },
+    async syncDirectory(path) {
+      await faulty.before('syncDirectory')
+      faulty.counts.directorySyncs++
+      return disk.syncDirectory(path)
+    },
+    async replace(path, bytes) {
+      if (bytes.length > faulty.room) throw noSpace()
+      return disk.replace(path, bytes)
+    },
+  }
+
+  function wrap(file: WritableFile): WritableFile {
+    return {
+      identity: file.identity,
+      async write(bytes, offset) {
+        await faulty.before('write')
+        faulty.counts.writes++
+        const fitting = bytes.subarray(0, Math.max(0, Math.min(bytes.length, faulty.room)))
+        faulty.room -= fitting.length
+        if (fitting.length > 0) await file.write(fitting, offset)
+        if (fitting.length < bytes.length) throw noSpace()
+      },
+      async sync() {
+        await faulty.before('sync')
+        faulty.counts.syncs++
+        if (faulty.failingSyncs > 0) {
+          faulty.failingSyncs--
+          throw Object.assign(new TypeError('EIO: i/o error, fdatasync'), { code: 'EIO' })
+        }
+        return file.sync()
+      },
+      close: () => file.close(),
+    }
+  }
+  return faulty
+}
+
+function noSpace(): Error {
+  return Object.assign(new TypeError('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+}

@@ -1,0 +1,62 @@
+/** The stores as the shared suite runs them: several processes over one place, under one time that the test moves. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFilesStore } from '../files/index.ts'
+import { createMemoryStore, createMemoryVault } from '../memory-store.ts'
+import { nodeDisk } from '../node-world.ts'
+import type { SessionStore } from '../store.ts'
+import { createManualTime, type ManualTime } from './manual-time.ts'
+import { seededRandom } from './sample-records.ts'
+
+/** One process: paused, it neither beats nor comes back before it is thawed. */
+export type FakeProcess = { store: SessionStore; pause(): void; resume(): void }
+
+export type StoreSetting = {
+  time: ManualTime
+  process(): FakeProcess
+  dispose(): Promise<void>
+}
+
+export const storeSettings: Readonly<Record<string, () => Promise<StoreSetting>>> = {
+  async memory() {
+    const time = createManualTime()
+    const vault = createMemoryVault()
+    return settingOf(time, parts => createMemoryStore({ ...parts, vault }))
+  },
+  async files() {
+    const time = createManualTime()
+    const root = await mkdtemp(join(tmpdir(), 'beige-sessions-'))
+    const setting = settingOf(time, parts =>
+      createFilesStore({ ...parts, root: join(root, 'sessions'), disk: nodeDisk }),
+    )
+    return {
+      ...setting,
+      async dispose() {
+        await setting.dispose()
+        await rm(root, { recursive: true })
+      },
+    }
+  },
+}
+
+type Given = Pick<Parameters<typeof createMemoryStore>[0], 'clock' | 'random'> & {
+  ticker: ReturnType<ManualTime['ticker']>
+}
+
+function settingOf(time: ManualTime, make: (parts: Given) => SessionStore): StoreSetting {
+  let seed = 1
+  const stores: SessionStore[] = []
+  return {
+    time,
+    process() {
+      const ticker = time.ticker()
+      const store = make({ clock: time.clock, random: seededRandom(seed++), ticker })
+      stores.push(store)
+      return { store, pause: ticker.freeze, resume: ticker.thaw }
+    },
+    async dispose() {
+      for (const store of stores) await store.close()
+    },
+  }
+}
