@@ -94,6 +94,7 @@ export const gatewayErrors = {
     retryable: false,
     advice: 'It was stopped and is started again; report it to its author',
   },
+  plugin_code: { says: '{reason}', retryable: false, advice: 'Mend the plugin' },
   socket_protocol: { says: '{reason}', retryable: false, advice: 'The connection is closed' },
   gateway_answer: { says: '{message}', retryable: false, advice: '{advice}' },
 } as const satisfies ErrorTable

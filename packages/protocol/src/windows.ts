@@ -74,18 +74,34 @@ export function createSendWindow(firstBytes: number): SendWindow {
   }
 }
 
-export interface ReceiveQueue extends AsyncIterable<Uint8Array> {
+export interface ReceiveQueue<Item> extends AsyncIterable<Item> {
   /** Throws `window_exceeded` where the sender did not wait for its window. */
-  push(bytes: Uint8Array): void
+  push(item: Item): void
   end(): void
   /** What is held is dropped and the consumer's next read rejects with `stream_closed`. */
   close(reason: string): void
   readonly heldBytes: number
 }
 
-/** `allow` is told how many more bytes the sender may send, in steps of about half a window. One consumer. */
-export function createReceiveQueue(firstBytes: number, allow: (bytes: number) => void): ReceiveQueue {
-  let held: Uint8Array[] = []
+/**
+ * `allow` is told how many more bytes the sender may send, in steps of about half a window. One consumer. `bytesOf` is for
+ * items that are more than bytes, such as a piece of one of two streams.
+ */
+export function createReceiveQueue(
+  firstBytes: number,
+  allow: (bytes: number) => void,
+): ReceiveQueue<Uint8Array>
+export function createReceiveQueue<Item>(
+  firstBytes: number,
+  allow: (bytes: number) => void,
+  bytesOf: (item: Item) => number,
+): ReceiveQueue<Item>
+export function createReceiveQueue<Item>(
+  firstBytes: number,
+  allow: (bytes: number) => void,
+  bytesOf: (item: Item) => number = lengthOf,
+): ReceiveQueue<Item> {
+  let held: Item[] = []
   let heldBytes = 0
   let budget = firstBytes
   let taken = 0
@@ -97,18 +113,18 @@ export function createReceiveQueue(firstBytes: number, allow: (bytes: number) =>
     wake = null
     waiting?.()
   }
-  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+  const next = async (): Promise<IteratorResult<Item>> => {
     for (;;) {
-      const bytes = held.shift()
-      if (bytes) {
-        heldBytes -= bytes.length
-        taken += bytes.length
+      const item = held.shift()
+      if (item !== undefined) {
+        heldBytes -= bytesOf(item)
+        taken += bytesOf(item)
         if (taken >= firstBytes / 2) {
           budget += taken
           allow(taken)
           taken = 0
         }
-        return { done: false, value: bytes }
+        return { done: false, value: item }
       }
       if (state.kind === 'closed') throw fail('stream_closed', { reason: state.reason })
       if (state.kind === 'ended') return { done: true, value: undefined }
@@ -119,12 +135,13 @@ export function createReceiveQueue(firstBytes: number, allow: (bytes: number) =>
   }
 
   return {
-    push(bytes) {
-      if (state.kind !== 'open' || bytes.length === 0) return
-      if (bytes.length > budget) throw fail('window_exceeded', { bytes: bytes.length - budget })
-      budget -= bytes.length
-      held.push(bytes)
-      heldBytes += bytes.length
+    push(item) {
+      const bytes = bytesOf(item)
+      if (state.kind !== 'open' || bytes === 0) return
+      if (bytes > budget) throw fail('window_exceeded', { bytes: bytes - budget })
+      budget -= bytes
+      held.push(item)
+      heldBytes += bytes
       rouse()
     },
     end() {
@@ -143,4 +160,8 @@ export function createReceiveQueue(firstBytes: number, allow: (bytes: number) =>
     },
     [Symbol.asyncIterator]: () => ({ next, return: async () => ({ done: true, value: undefined }) }),
   }
+}
+
+function lengthOf(item: unknown): number {
+  return item instanceof Uint8Array ? item.length : 0
 }
