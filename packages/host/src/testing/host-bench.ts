@@ -1,0 +1,107 @@
+/** Set-up of the host's tests: a host over a memory store, a scripted model on a real wire, one tool of the test's own. */
+import { createLocks, createPipeline, type Tool } from '@beige/harness'
+import { createModelRouter } from '@beige/models'
+import { type Frame, newSessionId, type SessionId, systemClock, systemRandom } from '@beige/protocol'
+import { createMemoryStore, createMemoryVault } from '@beige/sessions'
+import { type Script, startModelServer } from '@beige/test-support'
+import { int, obj } from '@earendil-works/pi-schema'
+import type { Viewer } from '../frames.ts'
+import { createHost } from '../host.ts'
+import type { LiveSession } from '../live-session.ts'
+
+export type TestViewer = Viewer & { frames: Frame[] }
+
+export type HostBench = AsyncDisposable & {
+  open(tool?: Partial<Tool>): Promise<LiveSession>
+  viewer(onFrame?: (frame: Frame) => void): TestViewer
+  /** Types of the records that are in the store at this moment. */
+  durableTypes(): string[]
+  /** How often the model was asked. */
+  requests(): number
+}
+
+export async function hostBench(script: Script): Promise<HostBench> {
+  const server = await startModelServer({ script })
+  const vault = createMemoryVault()
+  const id: SessionId = newSessionId(systemClock, systemRandom)
+  let overrides: Partial<Tool> = {}
+  const router = await createModelRouter({
+    providers: {
+      fake: {
+        apiKey: 'k',
+        baseUrl: server.url,
+        api: 'anthropic-messages',
+        models: [{ id: 'scripted', contextWindow: 100_000, maxTokens: 4096 }],
+      },
+    },
+    env: {},
+    clock: systemClock,
+  })
+  const host = createHost({
+    store: createMemoryStore({ clock: systemClock, random: systemRandom, vault }),
+    clock: systemClock,
+    random: systemRandom,
+    makeSetup: async () => {
+      const tools = [{ ...countTool, ...overrides }]
+      return {
+        router,
+        model: router.resolve('fake/scripted'),
+        tools,
+        pipeline: createPipeline({
+          tools,
+          policy: { decide: () => ({ effect: 'allow', rule: 'test' }) },
+          audit: { start: async () => {}, end: async () => {} },
+          clock: systemClock,
+          locks: createLocks(),
+        }),
+        hands: { id: 'none', open: () => Promise.reject(new Error('no sandbox in this test')) },
+        workdir: '/w',
+        systemPrompt: async () => 'You are tested.',
+        callEnv: () => ({}),
+        openRun: 'resume',
+      }
+    },
+  })
+  return {
+    open: tool => {
+      overrides = tool ?? {}
+      return host.session(id, { cwd: '/w' })
+    },
+    viewer: onFrame => {
+      const frames: Frame[] = []
+      return {
+        frames,
+        origin: { kind: 'test' },
+        send: frame => {
+          frames.push(frame)
+          onFrame?.(frame)
+        },
+      }
+    },
+    durableTypes: () => [...vault.sessions.values()].flatMap(kept => kept.records.map(record => record.type)),
+    requests: () => server.requests.length,
+    [Symbol.asyncDispose]: async () => {
+      await host.close(new Error('the test is over'))
+      await server.close()
+    },
+  }
+}
+
+/** The response to the command with this id. */
+export function response(frames: readonly Frame[], id: string) {
+  return frames.flatMap(frame => (frame.type === 'response' && frame.id === id ? [frame] : [])).at(-1)
+}
+
+const countTool: Tool = {
+  name: 'count',
+  description: 'Counts.',
+  inputSchema: obj({ to: int({ minimum: 0 }) }),
+  idempotent: false,
+  mode: 'shared',
+  run: async () => ({
+    content: [{ type: 'text', text: 'counted' }],
+    isError: false,
+    outcome: 'done',
+    details: {},
+  }),
+}
