@@ -122,10 +122,16 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     const at = clock.now()
     const queued = bodies.map(body => ({ ...body, at }))
     let encoded: ReturnType<typeof encodeBatch> = []
-    await writer.commit(epoch => {
-      encoded = encodeBatch(queued, epoch, 1, FIRST_PREV)
-      return encoded
-    })
+    try {
+      await writer.commit(epoch => {
+        encoded = encodeBatch(queued, epoch, 1, FIRST_PREV)
+        return encoded
+      })
+    } catch (error) {
+      await writer.release()
+      await removeNeverMade(folder, writer.epoch)
+      throw error
+    }
     const records = encoded.map(one => one.record)
     const log = own(
       id,
@@ -135,6 +141,17 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     )
     listing.put(records.reduce(moveRow, emptyRow(id)).row)
     return log
+  }
+
+  /** What a failed creation left must not look like a session (H04). What can not be removed either is found empty. */
+  async function removeNeverMade(folder: string, epoch: number): Promise<void> {
+    try {
+      const own = Array.from({ length: epoch }, (_, index) => index + 1)
+      await removeSegments(disk, folder, own)
+      await disk.removeDirectory(folder)
+    } catch {
+      // The error of the creation is the one to tell.
+    }
   }
 
   async function wasMade(id: SessionId): Promise<boolean> {
