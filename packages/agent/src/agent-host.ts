@@ -9,6 +9,7 @@ import {
 } from '@beige/harness'
 import { createHost, type SessionHost, type SessionSetup } from '@beige/host'
 import { createModelRouter, takeProviderVariables, warmUp } from '@beige/models'
+import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionStore } from '@beige/sessions'
 import { agentHands, hasNotes, workdirOf } from './hands.ts'
 import type { AgentOptions } from './options.ts'
@@ -49,8 +50,9 @@ export async function agentHost(
     locks: createLocks(),
   })
   const store = options.persistent
-    ? await createFilesStore({ root: options.sessionDir, clock, random })
+    ? createFilesStore({ root: options.sessionDir, clock, random })
     : createMemoryStore({ clock, random })
+  const drivers = driverOptionsFrom(world.env)
   const opened = new Set<SandboxHands>()
 
   const host = createHost({
@@ -59,7 +61,9 @@ export async function agentHost(
     random,
     makeSetup: async session => {
       const cwd = session.state().session.cwd
-      const hands = agentHands(options, session.log.id, cwd, text => world.stderr.write(`warning: ${text}\n`))
+      const hands = agentHands(options, session.log.id, cwd, drivers, text =>
+        world.stderr.write(`warning: ${text}\n`),
+      )
       opened.add(hands)
       const workdir = workdirOf(options, cwd)
       return {

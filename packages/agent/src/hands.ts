@@ -4,7 +4,7 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type SandboxHands, sandboxHands } from '@beige/harness'
 import type { SessionId } from '@beige/protocol'
-import { chooseDriver, DEFAULT_LIMITS, type SandboxSpec } from '@beige/sandbox'
+import { chooseDriver, DEFAULT_LIMITS, type DriverOptions, type SandboxSpec } from '@beige/sandbox'
 import type { AgentOptions } from './options.ts'
 
 export const WORKSPACE = '/workspace'
@@ -14,6 +14,7 @@ export function agentHands(
   options: Pick<AgentOptions, 'sandbox' | 'sandboxImage' | 'stateDir'>,
   sessionId: SessionId,
   cwd: string,
+  drivers: DriverOptions,
   warn: (text: string) => void,
 ): SandboxHands {
   // Ids are file names in any case and up to 128 long; a container name is neither.
@@ -30,7 +31,7 @@ export function agentHands(
     image: options.sandboxImage,
   }
   if (options.sandbox.kind === 'host') warn('tools run on this machine with your own rights (--sandbox host)')
-  return sandboxHands(signal => chooseDriver(options.sandbox, signal), spec)
+  return sandboxHands(signal => chooseDriver(options.sandbox, signal, drivers), spec)
 }
 
 /** The folder that the model is told of; the host driver shows real paths. */

@@ -3,6 +3,8 @@ import { createTranscript, duration, plural, type Transcript, tokens } from '@be
 import type { Frame, PromptResult } from '@beige/protocol'
 import type { ProcessWorld } from '../process-world.ts'
 
+const SPACE = ' '.repeat(6)
+
 export type RunHead = { id: string; model: string; cwd: string }
 
 export interface RunOutput {
@@ -70,7 +72,9 @@ function terminalOutput(world: ProcessWorld): RunOutput {
       transcript.end()
       if (problem) transcript.note(`\n${problem}`)
       const facts = result ? [...factsOf(result), duration(clock.monotonic() - startedAt)].join(' · ') : ''
-      transcript.note(`\n${facts}${facts ? '      ' : ''}session ${head?.id ?? ''}  (agent run -c to go on)`)
+      const session = `session ${head?.id ?? ''}  (agent run -c to go on)`
+      const apart = facts.length + SPACE.length + session.length > (stdout.columns ?? 80) ? '\n' : SPACE
+      transcript.note(`\n${facts}${facts ? apart : ''}${session}`)
     },
   }
 }

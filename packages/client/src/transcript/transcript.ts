@@ -68,9 +68,13 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   }
   const line = (text: string) => {
     erase()
+    newline()
+    terminal.write(`${text}\n`)
+  }
+
+  const newline = () => {
     if (midLine) terminal.write('\n')
     midLine = false
-    terminal.write(`${text}\n`)
   }
 
   function text(part: string): void {
@@ -115,7 +119,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
         case 'stream':
           if (event.type === 'text_delta' && 'text' in event && typeof event.text === 'string') {
             if (event.text !== '') text(event.text)
-          } else if (event.type === 'content_block_stop' && midLine) line('')
+          } else if (event.type === 'content_block_stop') newline()
           return
         case 'message_discarded':
           return line(paint.dim(`  (discarded: ${oneLine(event.reason, 200)})`))
@@ -142,7 +146,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     note: text => line(text),
     end: () => {
       busy(null)
-      if (midLine) line('')
+      newline()
     },
   }
 }
