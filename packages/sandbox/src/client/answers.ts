@@ -5,10 +5,11 @@ import {
   execErrorBody,
   execFrame,
   execHealth,
-  fileList,
+  type FileList,
+  fileKind,
   fileStat,
 } from '@beige/protocol'
-import { compile } from '@earendil-works/pi-schema'
+import { arr, bool, compile, int, obj, opt, str } from '@earendil-works/pi-schema'
 import { fail } from '../errors.ts'
 import type { ExecEnd } from '../exec-client.ts'
 import type { WholeAnswer } from './transport.ts'
@@ -18,7 +19,9 @@ const MAX_SHOWN_CHARS = 200 // of a wrong answer, in its error
 export const healthSchema = compile(execHealth)
 export const answerSchema = compile(execAnswer)
 export const statSchema = compile(fileStat)
-export const listSchema = compile(fileList)
+// A name that is no text comes as base64, and one such file must not hide all the others.
+const listEntry = obj({ path: opt(str()), path_b64: opt(str()), kind: fileKind, size: int() }, { open: true })
+const listSchema = compile(obj({ entries: arr(listEntry), truncated: bool() }, { open: true }))
 const frameSchema = compile(execFrame)
 const errorSchema = compile(execErrorBody)
 
@@ -30,6 +33,15 @@ export function parseAnswer<T>(answer: WholeAnswer, schema: Checked<T>, endpoint
   const value = parseJson(answer.bytes)
   if (!schema.check(value)) throw wrong(endpoint, answer.bytes)
   return value
+}
+
+export function parseList(answer: WholeAnswer, endpoint: string): FileList {
+  const { entries, truncated } = parseAnswer(answer, listSchema, endpoint)
+  const named = entries.map(({ path, path_b64, kind, size }) => {
+    const text = path ?? (path_b64 === undefined ? '' : decodeBase64(path_b64, endpoint).toString('utf8'))
+    return { path: text, kind, size }
+  })
+  return { entries: named, truncated }
 }
 
 export function parseFrame(line: Buffer, endpoint: string): ExecFrame {

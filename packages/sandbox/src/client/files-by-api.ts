@@ -1,10 +1,12 @@
 /** File calls over the files API of `exec/2`: one round trip each, paths as fields, bytes raw. */
 import { fail } from '../errors.ts'
 import type { FileCalls } from '../exec-client.ts'
-import { errorOf, listSchema, parseAnswer, refusal, statSchema } from './answers.ts'
+import { errorOf, parseAnswer, parseList, refusal, statSchema } from './answers.ts'
 import { SILENCE_MS, type Transport, type WholeAnswer } from './transport.ts'
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024 // read or written at once; larger ones in ranges
+export const MAX_LIST_DEPTH = 64
+export const MAX_LIST_ENTRIES = 10_000
 const MAX_STAT_BYTES = 64 * 1024
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
@@ -23,14 +25,16 @@ export function filesByApi(transport: Transport): FileCalls {
     const wire = { method, path: `/${resource}?${pairs.join('&')}`, silenceMs: SILENCE_MS, ...extra }
     const answer = await transport.send(wire, signal, maxBytes)
     if (answer.status < 300 || answer.status === 416) return answer
-    throw fileError(answer, String(query.path ?? ''))
+    throw fileError(answer, String(query.path ?? ''), method)
   }
 
-  function fileError(answer: WholeAnswer, path: string) {
+  function fileError(answer: WholeAnswer, path: string, method: string) {
     const error = errorOf(answer)
     if (answer.status === 412) return fail('file_changed', { path })
     if (error?.code === 'not_found') return fail('file_not_found', { path })
-    if (error?.code === 'bad_request') return fail('file_refused', { path, message: error.message })
+    // Of a removal, `conflict` is a directory that is not empty.
+    const isRefused = error?.code === 'bad_request' || (error?.code === 'conflict' && method === 'DELETE')
+    if (error && isRefused) return fail('file_refused', { path, message: error.message })
     return refusal(answer, name)
   }
 
@@ -64,9 +68,10 @@ export function filesByApi(transport: Transport): FileCalls {
     },
 
     async list(path, signal, options = {}) {
-      const { depth = 1, limit = 10_000 } = options
+      const depth = Math.min(options.depth ?? 1, MAX_LIST_DEPTH)
+      const limit = Math.min(options.limit ?? MAX_LIST_ENTRIES, MAX_LIST_ENTRIES)
       const answer = await call('GET', 'list', { path, depth, limit }, signal, MAX_LIST_BYTES)
-      return parseAnswer(answer, listSchema, name)
+      return parseList(answer, name)
     },
 
     async remove(path, signal) {

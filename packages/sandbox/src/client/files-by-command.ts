@@ -5,6 +5,7 @@
 import type { FileKind } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { Command, ExecResult, FileCalls } from '../exec-client.ts'
+import { MAX_LIST_DEPTH, MAX_LIST_ENTRIES } from './files-by-api.ts'
 
 const NOT_FOUND = 66
 const CHANGED = 65
@@ -122,7 +123,8 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
     },
 
     async list(path, signal, options = {}) {
-      const { depth = 1, limit = 10_000 } = options
+      const depth = Math.min(options.depth ?? 1, MAX_LIST_DEPTH)
+      const limit = Math.min(options.limit ?? MAX_LIST_ENTRIES, MAX_LIST_ENTRIES)
       const output = (await script(LIST, path, [`${depth}`], signal)).toString('utf8')
       const entries = output
         .split('\0')
