@@ -6,9 +6,8 @@ export interface FaultyDisk extends Disk {
   room: number
   /** Syncs of files that fail from now on. */
   failingSyncs: number
-  /** Awaited at the beginning of each call, with its name. */
-  before: (call: string) => Promise<void>
-  readonly counts: { writes: number; syncs: number; directorySyncs: number }
+  /** Awaited at the beginning of each call. */
+  before: (call: string, path: string) => Promise<void>
 }
 
 export function createFaultyDisk(disk: Disk): FaultyDisk {
@@ -17,19 +16,17 @@ export function createFaultyDisk(disk: Disk): FaultyDisk {
     room: Number.POSITIVE_INFINITY,
     failingSyncs: 0,
     before: async () => {},
-    counts: { writes: 0, syncs: 0, directorySyncs: 0 },
     async create(path) {
-      await faulty.before('create')
+      await faulty.before('create', path)
       const file = await disk.create(path)
-      return file && wrap(file)
+      return file && wrap(file, path)
     },
     async openDirectory(path) {
-      await faulty.before('openDirectory')
+      await faulty.before('openDirectory', path)
       return disk.openDirectory(path)
     },
     async syncDirectory(path) {
-      await faulty.before('syncDirectory')
-      faulty.counts.directorySyncs++
+      await faulty.before('syncDirectory', path)
       return disk.syncDirectory(path)
     },
     async replace(path, bytes) {
@@ -38,20 +35,18 @@ export function createFaultyDisk(disk: Disk): FaultyDisk {
     },
   }
 
-  function wrap(file: WritableFile): WritableFile {
+  function wrap(file: WritableFile, path: string): WritableFile {
     return {
       identity: file.identity,
       async write(bytes, offset) {
-        await faulty.before('write')
-        faulty.counts.writes++
+        await faulty.before('write', path)
         const fitting = bytes.subarray(0, Math.max(0, Math.min(bytes.length, faulty.room)))
         faulty.room -= fitting.length
         if (fitting.length > 0) await file.write(fitting, offset)
         if (fitting.length < bytes.length) throw noSpace()
       },
       async sync() {
-        await faulty.before('sync')
-        faulty.counts.syncs++
+        await faulty.before('sync', path)
         if (faulty.failingSyncs > 0) {
           faulty.failingSyncs--
           throw Object.assign(new TypeError('EIO: i/o error, fdatasync'), { code: 'EIO' })
