@@ -1,5 +1,5 @@
 /** The command line: what there is, its help, and what happens to bad usage. */
-import { BeigeError } from '@beige/protocol'
+import { BeigeError, explain } from '@beige/protocol'
 import { Command, CommanderError, Option } from 'commander'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
@@ -19,7 +19,7 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
       writeErr: text => void world.stderr.write(text),
     })
     .addHelpText('after', examples)
-    .action(() => root.outputHelp())
+    .helpCommand(false)
 
   shared(root.command('run').description('One task, or several in order; exits when they are done.'))
     .argument('<task...>', 'what to do')
@@ -41,7 +41,8 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
   })
 
   try {
-    await root.parseAsync([...argv], { from: 'user' })
+    if (argv.length === 0) root.outputHelp()
+    else await root.parseAsync([...argv], { from: 'user' })
     return code
   } catch (error) {
     return failed(error, world)
@@ -70,7 +71,7 @@ function shared(command: Command): Command {
 function failed(error: unknown, world: ProcessWorld): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof BeigeError)) throw error
-  world.stderr.write(`${error.message}${error.advice ? `. ${error.advice}` : ''}\n`)
+  world.stderr.write(`${explain(error)}\n`)
   return EXIT_USAGE
 }
 

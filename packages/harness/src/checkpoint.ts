@@ -16,7 +16,7 @@ import {
 import type { AgentEvent as LoopEvent } from '@earendil-works/pi-agent-core'
 import type { AssistantMessage } from '@earendil-works/pi-ai'
 import type { Session } from './session.ts'
-import { endEvents, stopReasonOf, streamEvents, usageOf } from './stream-events.ts'
+import { endEvents, startEvent, stopReasonOf, streamEvents, usageOf } from './stream-events.ts'
 import type { ToolResult } from './tool.ts'
 
 export type CheckpointParts = {
@@ -126,6 +126,9 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
         streamed = false
         emit({ kind: 'turn_start', step: steps })
         return
+      case 'message_start':
+        if (event.message.role !== 'assistant') return
+        return emit({ kind: 'stream', ...startEvent(event.message) })
       case 'message_update':
         streamed = true
         for (const out of streamEvents(event.assistantMessageEvent, callIdAt))
@@ -150,7 +153,6 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
         return
       case 'agent_start':
       case 'agent_end':
-      case 'message_start':
       case 'tool_execution_update':
         return
       default:

@@ -49,6 +49,10 @@ export type RunResult = {
 export async function run(parts: RunParts, signal: AbortSignal): Promise<RunResult> {
   const { session, emit, runId } = parts
   emit({ kind: 'agent_start', run_id: runId, resumed: parts.resumed })
+  const prompt = session.state().runs.get(runId)
+  if (prompt && !parts.resumed) {
+    emit({ kind: 'committed', entry_id: runId, role: 'user', record_seq: prompt.promptSeq })
+  }
   const result = await runToEnd(parts, signal)
   const end = await written(session, parts, result)
   if (end.error && end.outcome !== 'aborted') {

@@ -9,8 +9,6 @@ export function streamEvents(
   callIdAt: (index: number) => string,
 ): StreamEvent[] {
   switch (event.type) {
-    case 'start':
-      return [{ type: 'message_start', model: `${event.partial.provider}/${event.partial.model}` }]
     case 'text_delta':
       return [{ type: 'text_delta', index: event.contentIndex, text: event.delta }]
     case 'text_end':
@@ -34,6 +32,7 @@ export function streamEvents(
         { type: 'input_json_final', index: event.contentIndex, input: event.toolCall.arguments },
         { type: 'content_block_stop', index: event.contentIndex },
       ]
+    case 'start':
     case 'text_start':
     case 'thinking_start':
     case 'done':
@@ -42,6 +41,10 @@ export function streamEvents(
     default:
       return event satisfies never
   }
+}
+
+export function startEvent(message: AssistantMessage): StreamEvent {
+  return { type: 'message_start', model: `${message.provider}/${message.model}` }
 }
 
 /** The end of a message as viewers see it. */

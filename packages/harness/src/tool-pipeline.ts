@@ -2,7 +2,15 @@
  * The one way in which any tool call runs, whoever makes it: validate, policy, audit start, journal, run, bound, audit
  * end. Core tools, plugin tools, launchers and HTTP exec enter at `runCall` and nowhere else (H77).
  */
-import { BeigeError, type Clock, isError, messageOf, nearest, type ResultBlock } from '@beige/protocol'
+import {
+  BeigeError,
+  type Clock,
+  explain,
+  isError,
+  messageOf,
+  nearest,
+  type ResultBlock,
+} from '@beige/protocol'
 import { fail } from './errors.ts'
 import type { Locks } from './locks.ts'
 import type { Audit, AuditStory, Decision, Policy } from './policy.ts'
@@ -143,7 +151,7 @@ function unknownTool(name: string, known: Iterable<string>): string {
 
 function thrown(error: unknown): ToolResult {
   if (!(error instanceof BeigeError)) return errorResult('internal', `the tool failed: ${messageOf(error)}`)
-  return errorResult('endpoint', `${error.message}. ${error.advice}`, { cause: error.code, ...error.data })
+  return errorResult('endpoint', explain(error), { cause: error.code, ...error.data })
 }
 
 async function audited(write: () => Promise<void>, tool: string): Promise<void> {

@@ -45,6 +45,12 @@ export function isError(error: unknown, ...codes: readonly string[]): error is B
   return error instanceof BeigeError && (codes.length === 0 || codes.includes(error.code))
 }
 
+/** What happened and what to do about it, in one line for a person. */
+export function explain(error: unknown): string {
+  if (!(error instanceof BeigeError) || error.advice === '') return messageOf(error)
+  return `${error.message.replace(/[.\s]+$/, '')}. ${error.advice}`
+}
+
 /** What any thrown value says, without a stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

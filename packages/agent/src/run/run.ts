@@ -1,6 +1,6 @@
 /** `agent run TASK…`: the tasks in order as turns of one session, then out. */
 import type { LiveSession, Viewer } from '@beige/host'
-import { BeigeError, type Frame, type PromptResult, promptResult } from '@beige/protocol'
+import { BeigeError, explain, type Frame, type PromptResult, promptResult } from '@beige/protocol'
 import { compile } from '@earendil-works/pi-schema'
 import { agentHost } from '../agent-host.ts'
 import { fail } from '../errors.ts'
@@ -37,7 +37,7 @@ export async function runCommand(
     return stop.exitCode() ?? (good ? 0 : 1)
   } catch (error) {
     if (!(error instanceof BeigeError) || error.code !== 'session_busy') throw error
-    world.stderr.write(`${error.message}. ${error.advice}\n`)
+    world.stderr.write(`${explain(error)}\n`)
     return EXIT_HELD
   } finally {
     await agent.close(new DOMException('the command has ended', 'AbortError'))

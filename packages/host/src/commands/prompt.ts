@@ -39,39 +39,26 @@ async function begin(
   try {
     const { session, setup } = live
     const context = await setup.promptContext?.(AbortSignal.timeout(PROMPT_CONTEXT_MS))
+    const id = newEntryId(live.clock, live.random)
     const body: PromptBody = {
       type: 'prompt',
-      id: newEntryId(live.clock, live.random),
+      id,
       parent_id: session.state().leaf,
       message: messageOf(command),
       origin: viewer.origin,
       ...(context === undefined ? {} : { context }),
       ...(command.idempotency_key === undefined ? {} : { idempotency_key: command.idempotency_key }),
     }
-    const [record] = await session.append(body)
+    await session.append(body)
     // Only now: its receiver may forget the prompt (H07).
-    live.frames.numbered({ type: 'ack', ...names, run_id: body.id })
-    const run = live.begin(newest(live), false)
-    if (record) {
-      live.frames.numbered({
-        type: 'event',
-        run_id: body.id,
-        event: { kind: 'committed', entry_id: body.id, role: 'user', record_seq: record.seq },
-      })
-    }
-    return run
+    live.frames.numbered({ type: 'ack', ...names, run_id: id })
+    return live.begin(id, false)
   } finally {
     starting.delete(live)
   }
 }
 
 const PROMPT_CONTEXT_MS = 10_000
-
-function newest(live: LiveSession) {
-  const open = live.session.state().openRun
-  if (!open) throw fail('bad_request', { reason: 'the prompt did not begin a run' })
-  return open.id
-}
 
 function respond(
   live: LiveSession,
