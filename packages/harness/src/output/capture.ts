@@ -14,6 +14,9 @@ import { createHeadAndTail, type Shown } from './head-and-tail.ts'
 const NOT_KEPT =
   'it was not kept, so if you need it run the command again with > FILE and read a part of that file'
 
+// A state of a line that another one replaces: a progress bar makes thousands of them.
+const OVERWRITTEN = /\r[^\r\n]*(?=\r[^\r\n])/g
+
 export type OutputStream = 'stdout' | 'stderr'
 
 export interface Capture {
@@ -35,7 +38,7 @@ export function createCapture(): Capture {
 
   const append = (text: string) => {
     if (text === '') return
-    for (const piece of text.includes('\r') ? text.split(/(\r)/) : [text]) {
+    for (const piece of text.includes('\r') ? lineStates(text) : [text]) {
       if (piece === '\r') rewind = true
       else if (piece !== '') {
         if (rewind && !piece.startsWith('\n')) kept.dropLine()
@@ -60,6 +63,12 @@ export function createCapture(): Capture {
       return kept.shown(NOT_KEPT)
     },
   }
+}
+
+/** Carriage returns stand alone. Each pass is linear, also on nothing but carriage returns. */
+function lineStates(text: string): string[] {
+  const single = text.replace(/\r+/g, '\r').replaceAll('\r\n', '\n')
+  return single.replace(OVERWRITTEN, '').split(/(\r)/)
 }
 
 function createTextStream() {

@@ -3,7 +3,7 @@
  * when a sequence is split between two pieces. Tab, newline and carriage return stay. Pure but for its own state.
  */
 
-const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/ // a carriage return is one: most text has none and passes untouched
+const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g // all but tab, newline and carriage return
 
 type State =
   | 'text'
@@ -65,10 +65,21 @@ export function createControlFilter(): ControlFilter {
 
   return {
     push(text) {
-      if (state === 'text' && !CONTROL.test(text)) return text
-      const kept: string[] = []
-      for (let at = 0; at < text.length; at++) kept.push(next(text.charCodeAt(at), text.charAt(at)))
-      return kept.join('')
+      let kept = ''
+      for (let at = 0; at < text.length; ) {
+        if (state !== 'text') {
+          kept += next(text.charCodeAt(at), text.charAt(at))
+          at++
+          continue
+        }
+        // Most text has no control character and passes in one piece.
+        CONTROL.lastIndex = at
+        const found = CONTROL.exec(text)?.index ?? text.length
+        kept += text.slice(at, found)
+        if (found < text.length) kept += inText(text.charCodeAt(found), text.charAt(found))
+        at = found + 1
+      }
+      return kept
     },
   }
 }
