@@ -152,6 +152,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     convertToLlm: messages => messages.filter(isProviderMessage),
     prepareRequest: () => ({ context: { messages: history(), tools: loopTools } }),
     finishTurn: () => {
+      if (signal.aborted) return { action: 'end' }
       if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined
       if (checkpoint.last()?.stopReason !== 'toolUse') return undefined
       stop.abort(fail('max_steps', { steps: parts.maxSteps }))

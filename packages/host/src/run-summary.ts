@@ -22,7 +22,7 @@ export function runSummary(state: SessionState, runId: EntryId): RunSummary | nu
     run_id: runId,
     outcome: run.end.outcome,
     steps: run.end.steps,
-    stop_reason: last?.stop_reason ?? 'other',
+    stop_reason: run.end.outcome === 'aborted' ? 'aborted' : (last?.stop_reason ?? 'other'),
     refused: run.end.outcome === 'refused',
     text: (last?.content ?? []).map(block => (block.type === 'text' ? block.text : '')).join(''),
     input_tokens: sum('input_tokens'),

@@ -39,6 +39,7 @@ function pipeOutput({ stdout, stderr }: ProcessWorld): RunOutput {
     end: (result, problem) => {
       if (result && result.text !== '')
         stdout.write(result.text.endsWith('\n') ? result.text : `${result.text}\n`)
+      if (result?.stop_reason === 'aborted') return void stderr.write('[cancelled]\n')
       if (problem) stderr.write(`${problem}\n`)
       if (!result) return
       const used = `${tokens(inputOf(result))} in / ${tokens(result.output_tokens)} out tokens`
