@@ -41,7 +41,9 @@ pub fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
     let Some((first, last)) = within(range, size) else {
         let content_range = format!("bytes */{size}");
         let failure = Failure { status: 416, ..bad_request(format!("the file has {size} bytes")) };
-        exchange.send_failure_with(&failure, &[("Content-Range", &content_range)]);
+        // Who asked for a part behind the end, or for one of an empty file, learns the rest all the same.
+        let known = [&headers[1..], &[("Content-Range", content_range.as_str())]].concat();
+        exchange.send_failure_with(&failure, &known);
         return Ok(());
     };
     let content_range = format!("bytes {first}-{last}/{size}");
