@@ -3,10 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
+import { execBench } from './exec/exec-bench.ts'
 import { renderJson, renderTable } from './output.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
-const BENCHES: readonly Bench[] = [startupBench]
+const BENCHES: readonly Bench[] = [execBench, startupBench]
 
 const root = join(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({

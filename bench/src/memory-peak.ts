@@ -4,10 +4,11 @@ import { type Memory, memoryOf, treeOf } from './process-memory.ts'
 const SAMPLE_MS = 10
 const PSS_EVERY = 4 // samples
 
-export type PeakWatch = { stop: () => Memory }
+/** `peak` is the most so far; watching ends when it is disposed of. */
+export type PeakWatch = Disposable & { peak: Memory }
 
 /** Processes stay watched when they leave the tree: a sandbox is handed to init when its agent ends. */
-export function watchPeak(pid: number): PeakWatch {
+export function watchPeak(pid: number, everyMs = SAMPLE_MS): PeakWatch {
   const known = new Set<number>()
   const peak: Memory = { rssMb: 0, pssMb: 0 }
   let samples = 0
@@ -19,11 +20,6 @@ export function watchPeak(pid: number): PeakWatch {
     samples += 1
   }
   sample()
-  const timer = setInterval(sample, SAMPLE_MS)
-  return {
-    stop() {
-      clearInterval(timer)
-      return peak
-    },
-  }
+  const timer = setInterval(sample, everyMs)
+  return { peak, [Symbol.dispose]: () => clearInterval(timer) }
 }

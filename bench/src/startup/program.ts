@@ -1,5 +1,5 @@
 /** The programs that the startup benchmark compares, each with how it is started on the same task. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { TASK } from './three-turns.ts'
 
@@ -9,37 +9,49 @@ export type Launch = { argv: readonly string[]; env: Readonly<Record<string, str
 /** What a program is started with: the repository, a home of its own and the model's address. */
 export type Setting = { root: string; home: string; modelUrl: string }
 
-export type TaskProgram = { name: string; absent: string | null; prepare: (setting: Setting) => Launch }
-
 const MODEL = 'bench-model'
 const KEY = 'not-a-key'
 
 /** `pi -p` of our own dependency: print mode, no network of its own, its tools in no sandbox. */
-export function piProgram(root: string): TaskProgram {
+export function piTask({ root, home, modelUrl }: Setting): Launch {
   const cli = join(root, 'node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js')
+  const folder = join(home, 'pi')
+  mkdirSync(folder, { recursive: true })
+  const provider = {
+    baseUrl: `${modelUrl}/v1`,
+    api: 'openai-completions',
+    apiKey: KEY,
+    models: [{ id: MODEL }],
+  }
+  writeFileSync(join(folder, 'models.json'), JSON.stringify({ providers: { bench: provider } }))
   return {
-    name: 'pi',
-    absent: existsSync(cli) ? null : 'pi is not installed (npm ci)',
-    prepare({ home, modelUrl }) {
-      const folder = join(home, 'pi')
-      mkdirSync(folder, { recursive: true })
-      const provider = {
-        baseUrl: `${modelUrl}/v1`,
-        api: 'openai-completions',
-        apiKey: KEY,
-        models: [{ id: MODEL }],
-      }
-      writeFileSync(join(folder, 'models.json'), JSON.stringify({ providers: { bench: provider } }))
-      return {
-        argv: [process.execPath, cli, '-p', '--provider', 'bench', '--model', MODEL, '--offline', TASK],
-        env: environment(home, { PI_CODING_AGENT_DIR: folder, PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
-      }
-    },
+    argv: [process.execPath, cli, '-p', '--provider', 'bench', '--model', MODEL, '--offline', TASK],
+    env: environment(home, { PI_CODING_AGENT_DIR: folder, PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
   }
 }
 
-export function environment(home: string, more: Readonly<Record<string, string>>): Record<string, string> {
-  const temp = join(home, 'tmp') // compile caches lie there: warm after the first round, as for a user
+/** `agent run`: the session on disk, the tools in bubblewrap. */
+export function agentTask(setting: Setting): Launch {
+  return agent(setting, ['run', '--model', MODEL, '--sandbox', 'bubblewrap', TASK])
+}
+
+export function agentServe(setting: Setting): Launch {
+  return agent(setting, ['serve', '--model', MODEL, '--sandbox', 'bubblewrap'])
+}
+
+export function agentVersion(setting: Setting): Launch {
+  return agent(setting, ['--version'])
+}
+
+function agent({ root, home, modelUrl }: Setting, args: readonly string[]): Launch {
+  return {
+    argv: [process.execPath, join(root, 'packages/agent/dist/main.js'), ...args],
+    env: environment(home, { AI_BASE_URL: `${modelUrl}/v1`, AI_API_KEY: KEY }),
+  }
+}
+
+function environment(home: string, more: Readonly<Record<string, string>>): Record<string, string> {
+  const temp = join(home, 'tmp') // pi's compile cache lies there: warm after the first round, as for a user
   mkdirSync(temp, { recursive: true })
   return { PATH: process.env.PATH ?? '/usr/bin:/bin', HOME: home, TMPDIR: temp, LANG: 'C.UTF-8', ...more }
 }

@@ -3,16 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench, BenchContext, Row } from '../bench.ts'
-import { rounded } from '../output.ts'
-import { median } from '../quantile.ts'
-import { type ModelProcess, startModelProcess } from './model-process.ts'
-import { type Launch, piProgram, type TaskProgram } from './program.ts'
-import { type TaskMemory, type TaskTime, timeTask, weighTask } from './task-run.ts'
+import { commandProbe } from './command-probe.ts'
+import { idleProbe, stdioAnswers } from './idle-probe.ts'
+import { startModelProcess } from './model-process.ts'
+import type { Probe } from './probe.ts'
+import { agentServe, agentTask, agentVersion, piTask, type Setting } from './program.ts'
+import { taskProbe } from './task-probe.ts'
 
-const ROUNDS = 10
+const ROUNDS = 12
 const MEMORY_ROUNDS = 3
-
-type Measured = { program: TaskProgram; launch: Launch; times: TaskTime[]; weights: TaskMemory[] }
 
 export const startupBench: Bench = {
   name: 'startup',
@@ -21,64 +20,41 @@ export const startupBench: Bench = {
     const home = mkdtempSync(join(tmpdir(), 'beige-bench-'))
     try {
       await using model = await startModelProcess(context.root)
-      return await measure(context, model, home)
+      const setting: Setting = { root: context.root, home, modelUrl: model.url }
+      const probes = [
+        commandProbe('agent-version', agentVersion(setting), home),
+        taskProbe('agent', agentTask(setting), model, home),
+        taskProbe('pi', piTask(setting), model, home),
+        idleProbe('serve-idle', agentServe(setting), home, stdioAnswers),
+      ]
+      return await measure(await warmedUp(probes, context), context)
     } finally {
       rmSync(home, { recursive: true, force: true })
     }
   },
 }
 
-async function measure(context: BenchContext, model: ModelProcess, home: string): Promise<Row[]> {
-  const programs = [piProgram(context.root)]
-  const measured: Measured[] = []
-  for (const program of programs) {
-    if (program.absent !== null) context.say(`${program.name}: left out, ${program.absent}`)
-    else {
-      const launch = program.prepare({ root: context.root, home, modelUrl: model.url })
-      measured.push({ program, launch, times: [], weights: [] })
+/** The first run of each fills its caches and is not counted; one that can not run is left out. */
+async function warmedUp(probes: readonly Probe[], { say }: BenchContext): Promise<Probe[]> {
+  const able: Probe[] = []
+  for (const probe of probes) {
+    try {
+      await probe.weigh()
+      able.push(probe)
+    } catch (error) {
+      say(`${probe.name}: left out, ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  // The first run of each fills its caches and is not counted.
-  for (const { launch } of measured) await timeTask(launch, model, home)
-  const rounds = context.rounds ?? ROUNDS
-  for (let round = 0; round < rounds; round += 1) {
-    for (const one of measured) one.times.push(await timeTask(one.launch, model, home))
-    context.say(`round ${round + 1} of ${rounds}`)
+  return able
+}
+
+async function measure(probes: readonly Probe[], { rounds = ROUNDS, say }: BenchContext): Promise<Row[]> {
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const probe of probes) await probe.time()
+    say(`round ${round} of ${rounds}`)
   }
   for (let round = 0; round < MEMORY_ROUNDS; round += 1) {
-    for (const one of measured) one.weights.push(await weighTask(one.launch, model, home))
+    for (const probe of probes) await probe.weigh()
   }
-  return measured.flatMap(rowsOf)
-}
-
-function rowsOf({ program, times, weights }: Measured): Row[] {
-  const first = weights.map(weight => weight.atFirstRequest)
-  const peak = weights.map(weight => weight.peak)
-  return [
-    {
-      name: `${program.name}-first-request`,
-      ...numbers(
-        times.map(time => time.firstRequestMs),
-        first,
-      ),
-    },
-    {
-      name: `${program.name}-task`,
-      ...numbers(
-        times.map(time => time.taskMs),
-        peak,
-      ),
-    },
-  ]
-}
-
-function numbers(
-  times: readonly number[],
-  memory: readonly { rssMb: number; pssMb: number }[],
-): Omit<Row, 'name'> {
-  return {
-    ms: rounded(median(times)),
-    rss_mb: rounded(median(memory.map(({ rssMb }) => rssMb))),
-    pss_mb: rounded(median(memory.map(({ pssMb }) => pssMb))),
-  }
+  return probes.flatMap(probe => probe.rows())
 }
