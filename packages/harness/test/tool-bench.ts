@@ -19,8 +19,12 @@ export type ToolBench = {
   call(name: string, input: unknown, changes?: Partial<ToolContext>): Promise<ToolResult>
 }
 
-export async function withTools(route: FileRoute, use: (bench: ToolBench) => Promise<void>): Promise<void> {
-  await using execd = await startExecd()
+export async function withTools(
+  route: FileRoute,
+  use: (bench: ToolBench) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await using execd = await startExecd(env)
   const endpoint = { kind: 'unix', socketPath: execd.socketPath, basePath: '' } as const
   const asking = createExecClient(endpoint)
   const health = await asking.health(AbortSignal.timeout(10_000))

@@ -77,7 +77,7 @@ export function bashTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'bash',
     description:
-      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed.',
+      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a shell of its own: cd and variables do not last.',
     schema: bashSchema,
     idempotent: false,
     mode: 'exclusive',

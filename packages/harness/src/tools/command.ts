@@ -8,7 +8,7 @@ import { type Capture, createCapture } from '../output/index.ts'
 import type { ToolContext, ToolErrorCode, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { whatIsAt } from './file-failures.ts'
-import { placeOf } from './paths.ts'
+import { type Place, placeOf } from './paths.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 
 const MAX_ARGUMENT_BYTES = 120 * 1024 // Linux takes 128 KiB in one argument
@@ -51,11 +51,19 @@ export async function runCommand(
   }
   try {
     const end = await exec.stream(command, onChunk, signal)
-    const hasNoDirectory =
-      end.exitCode === NO_SUCH_DIRECTORY && (await whatIsAt(placed.place, signal))?.kind !== 'directory'
+    const hasNoDirectory = end.exitCode === NO_SUCH_DIRECTORY && (await isMissing(placed.place, signal))
     return ended(end, capture, cwd, options.timeoutMs, hasNoDirectory)
   } catch (error) {
     return failed(error, capture, cwd, signal)
+  }
+}
+
+/** When it can not be told, what the command itself said has to do. */
+async function isMissing(place: Place, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await whatIsAt(place, signal)) === null
+  } catch {
+    return false
   }
 }
 

@@ -80,7 +80,7 @@ export function execTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed.',
+      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a process of its own: cd and variables do not last.',
     schema: execSchema,
     idempotent: false,
     mode: 'exclusive',

@@ -11,7 +11,7 @@ const MAX_NAMES = 5000 // of a directory, looked at for near ones
 
 export type Found = { kind: 'file' | 'directory' | 'fifo' | 'device' | 'socket'; mode: number; size: number }
 
-/** What is at the end of the links; null when nothing is. */
+/** What is at the end of the links; null when nothing is. Rejects with `file_refused` where it may not look. */
 export async function whatIsAt({ exec, path }: Place, signal: AbortSignal): Promise<Found | null> {
   let at = path
   try {
@@ -52,10 +52,16 @@ export async function fileFailure(error: unknown, place: Place, context: ToolCon
     })
   }
   if (!isError(error, 'file_refused')) throw error
-  const found = await whatIsAt(place, signal)
+  const found = await whatIsAt(place, signal).catch(refused => {
+    if (isError(refused, 'file_refused')) return null
+    throw refused
+  })
   if (found && found.kind !== 'file') return wrongKind(path, found.kind)
+  const text = withPath(path, error.data.message)
+  // 403 is what the system may not do for us, 400 what nobody could: a name too long, links in a circle.
+  if (error.data.status === 400) return errorResult('invalid_input', text, { path })
   const mode = found ? ` (mode ${modeText(found.mode)})` : ''
-  return errorResult('permission', `${withPath(path, error.data.message)}${mode}`, { path })
+  return errorResult('permission', `${text}${mode}`, { path })
 }
 
 export function stale(path: string): ToolResult {
