@@ -34,7 +34,9 @@ export function filesByApi(transport: Transport): FileCalls {
     if (error?.code === 'not_found') return fail('file_not_found', { path })
     // Of a removal, `conflict` is a directory that is not empty.
     const isRefused = error?.code === 'bad_request' || (error?.code === 'conflict' && method === 'DELETE')
-    if (error && isRefused) return fail('file_refused', { path, message: error.message })
+    if (error && isRefused) {
+      return fail('file_refused', { path, message: error.message, status: answer.status })
+    }
     return refusal(answer, name)
   }
 

@@ -22,6 +22,7 @@ const READ = `${CHECK}
 [ -e "$p" ] || gone
 [ -d "$p" ] && refuse 'it is a directory'
 [ -f "$p" ] || refuse 'it is not a regular file'
+[ -r "$p" ] || refuse 'Permission denied'
 stat -L -c '%f %s %Y %i' "$p" || exit 1
 if [ "$#" -gt 1 ]; then tail -c "+$2" "$p" | head -c "$3"; else cat "$p"; fi
 `
