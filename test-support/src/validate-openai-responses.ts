@@ -88,7 +88,13 @@ function checkItem(item: JsonRecord, i: number, calls: Map<string, boolean>): Re
       calls.set(id, true)
       return null
     }
+    case 'additional_tools':
+      return checkFunctions(list(item.tools))
+    case 'tool_search_output':
+      return checkFunctions(list(item.tools))
     case 'reasoning':
+    case 'configuration_update':
+    case 'tool_search_call':
       return null
     default:
       return refuse(`Invalid value: '${text(item.type)}' for 'input[${i}].type'.`)

@@ -24,7 +24,7 @@ export const openAiResponsesWire: Wire = {
       model: text(request.model),
       system: [text(request.instructions), ...items.filter(isInstruction).map(contentText)].join('\n').trim(),
       messages: seeItems(items.filter(item => !isInstruction(item))),
-      tools: records(request.tools).map(tool => text(tool.name)),
+      tools: [request, ...items].flatMap(place => records(place.tools).map(tool => text(tool.name))),
     }
   },
   events,

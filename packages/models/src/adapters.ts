@@ -9,6 +9,7 @@ import type {
   SimpleStreamOptions,
   TranscriptContext,
 } from '@earendil-works/pi-ai'
+import { fail } from './errors.ts'
 import type { WireApi } from './provider-table.ts'
 
 export type StreamOfWire = (
@@ -54,7 +55,7 @@ export function loadWire(api: WireApi): Promise<StreamOfWire> {
 }
 
 function asWire<A extends WireApi>(model: Model<Api>, api: A): Model<A> {
-  if (!speaks(model, api)) throw new Error(`model ${model.id} speaks ${model.api}, not ${api}`)
+  if (!speaks(model, api)) throw fail('wrong_wire', { model: model.id, api: model.api })
   return model
 }
 function speaks<A extends WireApi>(model: Model<Api>, api: A): model is Model<A> {

@@ -9,7 +9,8 @@ import { failureOf } from './failure.ts'
 import type { Redact } from './redactor.ts'
 import type { ModelRequest, RequestOutcome } from './router.ts'
 import type { Route } from './routing.ts'
-import { createTransport, type Fetch, placeholderKey } from './transport.ts'
+import type { Fetch } from './system-fetch.ts'
+import { createTransport, placeholderKey } from './transport.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export type AttemptParts = {

@@ -12,7 +12,7 @@ import { WIRES, type WireApi } from './provider-table.ts'
 import { createRedactor, type Redact } from './redactor.ts'
 import type { ModelRequest, ModelRouter, RequestOutcome } from './router.ts'
 import { createRoutes, type Routes } from './routing.ts'
-import type { Fetch } from './transport.ts'
+import { type Fetch, systemFetch } from './system-fetch.ts'
 
 export type ModelRouterOptions = {
   /** `llm.providers` of a configuration; a name of the table or a new one. */
@@ -39,7 +39,7 @@ export async function createModelRouter(options: ModelRouterOptions): Promise<Mo
     routes,
     redact,
     clock: options.clock,
-    fetch: options.fetch ?? globalThis.fetch,
+    fetch: options.fetch ?? systemFetch,
     userAgent: options.userAgent ?? 'beige',
   }
   return {
@@ -56,7 +56,7 @@ export async function createModelRouter(options: ModelRouterOptions): Promise<Mo
 
 /** Loads the library of a model's wire ahead of its first request, e.g. while a session opens. */
 export async function warmUp(model: Model<Api>): Promise<void> {
-  await loadWire(wireOf(model.api))
+  await loadWire(wireOf(model))
 }
 
 type Parts = { routes: Routes; redact: Redact; clock: Clock; fetch: Fetch; userAgent: string }
@@ -98,7 +98,7 @@ async function attempt(
   }
   try {
     request.options.signal?.throwIfAborted()
-    const wire = await loadWire(wireOf(route.model.api))
+    const wire = await loadWire(wireOf(route.model))
     return await runAttempt({ ...parts, route, request, wire }, event => stream.push(event))
   } catch (error) {
     // What a library throws instead of streaming, e.g. about a request that it can not build.
@@ -106,9 +106,9 @@ async function attempt(
   }
 }
 
-function wireOf(api: string): WireApi {
-  const wire = WIRES.find(known => known === api)
-  if (wire === undefined) throw new Error(`no library here speaks ${api}`)
+function wireOf(model: Model<Api>): WireApi {
+  const wire = WIRES.find(known => known === model.api)
+  if (wire === undefined) throw fail('wrong_wire', { model: model.id, api: model.api })
   return wire
 }
 

@@ -27,6 +27,21 @@ export const modelErrors = {
     retryable: false,
     advice: 'Mend the provider in the configuration',
   },
+  wrong_wire: {
+    says: 'model {model} speaks {api}, for which there is no library here.',
+    retryable: false,
+    advice: 'Give its provider one of the wires that the configuration page lists',
+  },
+  wrong_place: {
+    says: 'a request to {origin} is not for {provider}, so its key is not sent there.',
+    retryable: false,
+    advice: 'Report this as a bug: a library built the wrong URL',
+  },
+  second_request: {
+    says: 'an attempt is one request, and the library for {provider} asked for a second.',
+    retryable: false,
+    advice: 'Report this as a bug, with the answer that the first one got',
+  },
 } as const
 
 export const fail = failer(modelErrors)

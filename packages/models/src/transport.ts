@@ -4,9 +4,9 @@
  * byte, so that silence can be told from work.
  */
 import type { Endpoint } from './endpoint.ts'
+import { fail } from './errors.ts'
 import { createKeptBody, type KeptBody } from './kept-body.ts'
-
-export type Fetch = typeof globalThis.fetch
+import type { Fetch } from './system-fetch.ts'
 
 /** What is known of the one request; read after the library is done. */
 export type Exchange = {
@@ -30,7 +30,7 @@ const AMBIENT_HEADERS = ['openai-organization', 'openai-project']
 
 export function createTransport(
   endpoint: Endpoint,
-  fetch: Fetch,
+  send: Fetch,
   signal: AbortSignal,
   onSound: () => void,
 ): { fetch: Fetch; exchange: Exchange } {
@@ -47,8 +47,8 @@ export function createTransport(
 
   const once: Fetch = async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
-    if (url.origin !== origin) throw new Error(`a request to ${url.origin} is not for ${endpoint.id}`)
-    if (exchange.sent) throw new Error('an attempt is one request; the library asked for a second')
+    if (url.origin !== origin) throw fail('wrong_place', { origin: url.origin, provider: endpoint.id })
+    if (exchange.sent) throw fail('second_request', { provider: endpoint.id })
     exchange.sent = true
     const headers = new Headers(input instanceof Request ? input.headers : undefined)
     for (const [name, value] of new Headers(init?.headers ?? {})) headers.set(name, value)
@@ -57,7 +57,7 @@ export function createTransport(
     let response: Response
     try {
       // A redirect would carry the key's header to another place.
-      response = await fetch(input, {
+      response = await send(input, {
         ...init,
         headers,
         redirect: 'manual',

@@ -7,6 +7,7 @@ import type {
   AssistantMessageEvent,
   Message,
   Model,
+  ThinkingLevel,
   Tool,
 } from '@earendil-works/pi-ai'
 import { normalizeContext } from '@earendil-works/pi-ai/utils/transcript'
@@ -45,20 +46,25 @@ export type Answer = { message: AssistantMessage; outcome: RequestOutcome; event
 export async function ask(
   { router, model }: Pick<Bench, 'router' | 'model'>,
   messages: readonly Message[],
-  options: { signal?: AbortSignal; onEvent?(event: AssistantMessageEvent): void } = {},
+  options: {
+    signal?: AbortSignal
+    reasoning?: ThinkingLevel
+    onEvent?(event: AssistantMessageEvent): void
+  } = {},
 ): Promise<Answer> {
+  const { onEvent, ...requestOptions } = options
   const outcomes: RequestOutcome[] = []
   const events: AssistantMessageEvent[] = []
   const stream = router.stream({
     sessionId: 'session-under-test',
     model,
     context: normalizeContext({ messages: [...messages] }),
-    options: options.signal === undefined ? {} : { signal: options.signal },
+    options: requestOptions,
     onOutcome: outcome => outcomes.push(outcome),
   })
   for await (const event of stream) {
     events.push(event)
-    options.onEvent?.(event)
+    onEvent?.(event)
   }
   const [outcome] = outcomes
   if (outcome === undefined || outcomes.length !== 1) throw new Error(`${outcomes.length} outcomes`)
