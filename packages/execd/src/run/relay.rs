@@ -201,7 +201,8 @@ impl Relay<'_> {
                 }
             }
         }
-        if self.end.is_some() && self.drain_until.is_none() {
+        // What is being ended may use all of its grace to say its last words.
+        if self.end.is_some() && self.drain_until.is_none() && (self.cause.is_none() || self.is_empty) {
             self.drain_until = Some(now + DRAIN);
         }
     }
@@ -233,7 +234,7 @@ impl Relay<'_> {
             return;
         }
         self.command.stdin = None;
-        if !self.sink.has_room() {
+        if !self.sink.has_room() && self.drain_until.is_some() {
             // The time is for the pipes' holder, not for a slow reader.
             self.drain_until = Some(now + DRAIN);
         }
@@ -246,7 +247,7 @@ impl Relay<'_> {
         } else if is_open {
             return;
         }
-        if !self.is_empty && !self.has_ordered_sweep {
+        if !self.is_empty && !self.has_ordered_sweep && self.cause.is_none() {
             self.has_ordered_sweep = true;
             self.ordered_at.get_or_insert(now);
             give_order(&self.command.control, ORDER_SWEEP);

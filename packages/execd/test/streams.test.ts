@@ -1,0 +1,90 @@
+/** Frames: their order and offsets, silence, slow readers. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Frame, skip, startExecd, until } from './execd.ts'
+
+function bytesOf(frames: readonly Frame[], type: string): Buffer {
+  return Buffer.concat(frames.filter(frame => frame.type === type).map(frame => Buffer.from(frame.data ?? '', 'base64')))
+}
+
+test('start first, exit last, offsets that add up', { skip }, async t => {
+  const execd = await startExecd(t)
+  const script = 'i=0; while [ $i -lt 2000 ]; do echo "out $i"; echo "err $i" >&2; i=$((i+1)); done; exit 5'
+  const { frames, message } = await execd.stream({ command: 'sh', args: ['-c', script] })
+  const all = await Array.fromAsync(frames)
+  assert.equal(message.headers['content-type'], 'application/x-ndjson')
+  assert.equal(all[0]?.type, 'start')
+  assert.match(all[0]?.job ?? '', /^[A-Za-z0-9._-]{1,128}$/)
+  assert.ok(Number.isInteger(all[0]?.pid))
+  assert.deepEqual(all.at(-1), { type: 'exit', exit_code: 5, signal: null, timed_out: false })
+  for (const type of ['stdout', 'stderr']) {
+    let offset = 0
+    for (const frame of all.filter(frame => frame.type === type)) {
+      assert.equal(frame.offset, offset)
+      offset += Buffer.from(frame.data ?? '', 'base64').length
+    }
+  }
+  assert.equal(bytesOf(all, 'stdout').toString().split('\n').at(-2), 'out 1999')
+  assert.equal(bytesOf(all, 'stderr').toString().split('\n').at(-2), 'err 1999')
+})
+
+test('what is written apart arrives apart, in the order of both streams', { skip }, async t => {
+  const execd = await startExecd(t)
+  const script = 'echo 1; sleep 0.1; echo 2 >&2; sleep 0.1; echo 3'
+  const { frames } = await execd.stream({ command: 'sh', args: ['-c', script] })
+  const texts = []
+  for await (const frame of frames) {
+    if (frame.data) texts.push(`${frame.type} ${Buffer.from(frame.data, 'base64')}`)
+  }
+  assert.deepEqual(texts, ['stdout 1\n', 'stderr 2\n', 'stdout 3\n'])
+})
+
+test('bytes are split inside a character and are whole again when joined', { skip }, async t => {
+  const execd = await startExecd(t)
+  const { frames } = await execd.stream({ command: 'sh', args: ['-c', "printf '\\303'; sleep 0.1; printf '\\251'"] })
+  const all = await Array.fromAsync(frames)
+  assert.equal(all.filter(frame => frame.type === 'stdout').length, 2)
+  assert.equal(bytesOf(all, 'stdout').toString(), 'é')
+})
+
+test('a command that can not start is a stream with an end', { skip }, async t => {
+  const execd = await startExecd(t)
+  const { frames } = await execd.stream({ command: 'no-such-program' })
+  const all = await Array.fromAsync(frames)
+  assert.deepEqual(all.map(frame => frame.type), ['start', 'stderr', 'exit'])
+  assert.equal(all.at(-1)?.exit_code, 127)
+})
+
+test('a silent command sends heartbeats', { skip, timeout: 60_000 }, async t => {
+  const execd = await startExecd(t)
+  const { frames, close } = await execd.stream({ command: 'sleep', args: ['600'] })
+  await frames.next()
+  assert.deepEqual((await frames.next()).value, { type: 'heartbeat' })
+  close()
+})
+
+test('a slow reader slows the command and not execd', { skip }, async t => {
+  const execd = await startExecd(t)
+  const size = 100_000_000
+  const { frames, message } = await execd.stream({ command: 'sh', args: ['-c', `head -c ${size} /dev/zero; echo done >&2`] })
+  await frames.next()
+  message.pause()
+  const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${execd.pid}/status`, 'utf8'))?.[1])
+  let last = -1
+  // Both stand still when nobody reads: the pipe is full, and what execd holds has its bound.
+  await until('execd waits', () => {
+    const isSame = memory() === last
+    last = memory()
+    return isSame
+  })
+  assert.ok(last < 8_000, `${last} KiB`)
+  let received = 0
+  let end: Frame | undefined
+  for await (const frame of frames) {
+    if (frame.type === 'stdout') received += Buffer.from(frame.data ?? '', 'base64').length
+    end = frame
+  }
+  assert.equal(received, size)
+  assert.equal(end?.exit_code, 0)
+})
