@@ -103,9 +103,7 @@ for (const [name, headers, body, expected] of CASES)
     assert.equal(retryAfterMs(headers, body, NOW), expected)
   })
 
-test('a hostile body costs no time', () => {
-  const body = `try again in ${'1s'.repeat(200_000)}x`
-  const before = performance.now()
-  retryAfterMs({}, body, NOW)
-  assert.ok(performance.now() - before < 1000)
+test('only the head of a body is searched', () => {
+  assert.equal(retryAfterMs({}, `${'x'.repeat(20_000)} try again in 5s`, NOW), null)
+  assert.equal(retryAfterMs({}, `try again in ${'1s'.repeat(200_000)}`, NOW), null)
 })

@@ -47,7 +47,7 @@ export async function configuredEndpoint(
     baseUrl: config.baseUrl ?? row?.baseUrl ?? '',
     api,
     keyIn: row !== undefined && config.api === undefined ? row.keyIn : keyHeaderOf(api),
-    key: config.apiKey ?? variable(env, row?.variable ?? null),
+    key: config.auth === 'none' ? null : (config.apiKey ?? variable(env, row?.variable ?? null)),
     headers: { ...row?.headers, ...config.headers },
     timeouts: { ...timeouts, ...config.timeouts },
     passesThrough: false,

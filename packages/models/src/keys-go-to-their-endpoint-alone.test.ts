@@ -51,6 +51,18 @@ for (const api of WIRES) {
     )
   })
 
+  test(`${api}: a provider that wants none gets none, though the environment has one`, async () => {
+    await using server = await startModelServer({ script: [{ text: 'free' }] })
+    const id = api === 'anthropic-messages' ? 'anthropic' : 'openai'
+    const router = await createModelRouter({
+      providers: { [id]: { baseUrl: `${server.url}/v1`, api, auth: 'none', models: [MODEL] } },
+      env: { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY },
+      clock: systemClock,
+    })
+    await ask({ router, model: router.resolve(`${id}/x`) }, [system, user('hi')])
+    assert.ok(!JSON.stringify((await server.request(1)).headers).includes(KEY))
+  })
+
   test(`${api}: what libraries would take from the environment is not sent`, async () => {
     const ambient = {
       OPENAI_ORG_ID: 'org-leak',

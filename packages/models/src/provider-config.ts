@@ -26,6 +26,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = { idleMs: 300_000, firstTokenMs: 600_0
 export type ProviderConfig = {
   /** Without it the row's variable is used; an unknown name without one sends no key. */
   apiKey?: string
+  /** `none`: no key is sent, whatever the environment holds. */
+  auth?: 'apiKey' | 'none'
   baseUrl?: string
   api?: WireApi
   headers?: Readonly<Record<string, string>>
@@ -45,6 +47,7 @@ export function checkProvider(id: string, config: ProviderConfig): void {
   if (config.api === undefined && row === undefined) throw bad(`needs api, one of ${WIRES.join(', ')}`)
   if (config.api !== undefined && !WIRES.includes(config.api))
     throw bad(`api "${config.api}" is not one of ${WIRES.join(', ')}`)
+  if (config.auth === 'none' && config.apiKey !== undefined) throw bad('has an apiKey and auth: "none"')
   if (config.baseUrl !== undefined) checkUrl(config.baseUrl, config.insecure === true, bad)
   checkModels(config.models ?? [], bad)
   for (const [name, ms] of Object.entries(config.timeouts ?? {}))

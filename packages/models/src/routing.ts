@@ -1,4 +1,5 @@
 /** Which endpoint serves a model's name: the routing order of design page "Agent command line". Pure once made. */
+import { nearest } from '@beige/protocol'
 import type { Api, Model } from '@earendil-works/pi-ai'
 import {
   baseUrlEndpoint,
@@ -10,7 +11,6 @@ import {
   variable,
 } from './endpoint.ts'
 import { fail } from './errors.ts'
-import { didYouMean, nearNames } from './near-names.ts'
 import type { ProviderConfig, Timeouts } from './provider-config.ts'
 import { PROVIDERS, type ProviderRow, providerRow, rowByPrefix } from './provider-table.ts'
 
@@ -76,7 +76,7 @@ async function chosenEndpoint(env: Environment): Promise<Endpoint | null> {
   const row = providerRow(id)
   if (row === undefined) {
     const near = didYouMean(
-      nearNames(
+      nearest(
         id,
         PROVIDERS.map(known => known.id),
       ),
@@ -102,7 +102,7 @@ function at(endpoint: Endpoint, name: string): Route {
   throw fail('unknown_model', {
     provider: endpoint.name,
     model: id,
-    near: didYouMean(nearNames(id, ids)),
+    near: didYouMean(nearest(id, ids)),
   })
 }
 
@@ -143,7 +143,7 @@ function unreachable(
   const names = endpoints.flatMap(endpoint =>
     [...endpoint.models.values()].map(model => `${endpoint.id}/${model.id}`),
   )
-  const ids = nearNames(name, [...names, ...names.map(full => full.slice(full.indexOf('/') + 1))])
+  const ids = nearest(name, [...names, ...names.map(full => full.slice(full.indexOf('/') + 1))])
   if (ids.length > 0)
     return fail('unknown_model', {
       provider: endpoints.length === 1 ? (endpoints[0]?.name ?? '') : 'No provider with a key',
@@ -155,4 +155,8 @@ function unreachable(
     model: name,
     variable: aggregator === undefined ? 'AI_BASE_URL' : `AI_PROVIDER=${aggregator.id}`,
   })
+}
+
+function didYouMean(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` (did you mean ${names.map(name => `"${name}"`).join(', ')}?)`
 }
