@@ -7,6 +7,7 @@ import { createProgress, type OnChunk, type Progress, readFrames } from './frame
 import { SILENCE_MS, type Transport } from './transport.ts'
 
 export const STOP_MS = 15_000 // for the endpoint to say that a tree is gone; its own grace is 2 s
+export const HANG_UP_MS = 8_000 // for the endpoint to close in turn, where it can not be asked by name
 export const START_MS = 2_000 // for the start frame, when an abort comes before it
 const MAX_ERROR_BYTES = 64 * 1024
 const BASE_ANSWER_BYTES = 32 * 1024 * 1024 // for 16 MiB in base64 and its frame
@@ -16,8 +17,8 @@ export type Attached = { transport: Transport; health: ExecHealth | null }
 const JSON_BODY = { 'content-type': 'application/json' }
 
 export async function runCommand(at: Attached, command: Command, signal: AbortSignal): Promise<ExecResult> {
-  // A one-shot answer names no job, so nobody could ask whether an aborted one has ended.
-  if (!offers(at, 'stream') || !offers(at, 'jobs')) return await runOnce(at, command, signal)
+  // Streamed, so that its job has a name to be ended by.
+  if (!offers(at, 'stream')) return await runOnce(at, command, signal)
   const maxBytes = at.health?.limits.max_response_bytes ?? 0
   const parts: Record<ExecChunk['stream'], Uint8Array[]> = { stdout: [], stderr: [] }
   let length = 0
@@ -34,16 +35,16 @@ export async function runCommand(at: Attached, command: Command, signal: AbortSi
   return { ...end, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) }
 }
 
-/** The base request, for endpoints that know nothing else. An abort closes the connection, which ends the command. */
+/** The base request, for endpoints that know nothing else. */
 async function runOnce(at: Attached, command: Command, signal: AbortSignal): Promise<ExecResult> {
   const { name } = at.transport
   const body = bodyOf(at, command, false)
   const maxBytes = Math.max(BASE_ANSWER_BYTES, 2 * (at.health?.limits.max_response_bytes ?? 0))
-  const whole = await at.transport.send(
-    { method: 'POST', path: '', headers: JSON_BODY, body, silenceMs: null },
-    signal,
-    maxBytes,
-  )
+  const call = startCall(signal, (connection, hangUp) => {
+    const wire = { method: 'POST', path: '', headers: JSON_BODY, body, silenceMs: null, hangUp } as const
+    return at.transport.send(wire, connection, maxBytes)
+  })
+  const whole = await finishCall(call, command, signal, call.hangUp)
   const answer = parseAnswer(whole, answerSchema, name)
   return {
     ...endOf(answer),
@@ -59,25 +60,14 @@ export async function streamCommand(
   signal: AbortSignal,
 ): Promise<ExecEnd> {
   const body = bodyOf(at, command, true)
-  if (signal.aborted) throw abortedCommand(command, true, signal)
-  const connection = new AbortController()
   const progress = createProgress()
-  const reading = readStream(at, body, onChunk, progress, connection.signal).then(
-    end => ({ kind: 'ended', end }) as const,
-    (error: unknown) => ({ kind: 'failed', error }) as const,
+  const call = startCall(signal, (connection, hangUp) =>
+    readStream(at, body, onChunk, progress, connection, hangUp),
   )
-  const abort = onceAborted(signal)
-  try {
-    const first = await Promise.race([reading, abort.promise])
-    if (first.kind === 'ended') return first.end
-    // A caller who wants no more and a reader that failed both leave a command that may still run.
+  return await finishCall(call, command, signal, async () => {
     progress.discard = true
-    const ended = await endJob(at, progress, reading)
-    throw first.kind === 'failed' ? first.error : abortedCommand(command, ended, signal)
-  } finally {
-    abort.release()
-    connection.abort() // after an exit frame this ends nothing: the connection is back in its pool
-  }
+    return await endJob(at, progress, call)
+  })
 }
 
 async function readStream(
@@ -86,26 +76,25 @@ async function readStream(
   onChunk: OnChunk,
   progress: Progress,
   signal: AbortSignal,
+  hangUp: AbortSignal,
 ): Promise<ExecEnd> {
   const { transport } = at
-  const wire = { method: 'POST', path: '', headers: JSON_BODY, body, silenceMs: SILENCE_MS } as const
+  const wire = { method: 'POST', path: '', headers: JSON_BODY, body, silenceMs: SILENCE_MS, hangUp } as const
   const answer = await transport.begin(wire, signal)
   if (answer.status === 200) return await readFrames(transport.name, answer.body, onChunk, progress)
   throw refusal(await transport.collect(answer, MAX_ERROR_BYTES), transport.name)
 }
 
 /**
- * Ends a running command. True when the endpoint has said that nothing of it runs; false when it could not be asked, and the
- * closing of the connection is what ends it.
+ * Ends a running command. True when the endpoint has shown that nothing of it runs: by its answer, or by closing a connection
+ * on which we had hung up. False when neither came, and the closing of the connection is what ends it.
  */
-async function endJob(at: Attached, progress: Progress, reading: Promise<unknown>): Promise<boolean> {
-  if (progress.jobId === null) {
-    const wait = onceAborted(AbortSignal.timeout(START_MS))
-    await Promise.race([progress.started.promise, reading, wait.promise])
-    wait.release()
-  }
+async function endJob(at: Attached, progress: Progress, call: Call<ExecEnd>): Promise<boolean> {
   if (progress.ended) return true
-  if (progress.jobId === null || !offers(at, 'jobs')) return false
+  if (!offers(at, 'jobs')) return await call.hangUp()
+  if (progress.jobId === null) await within(START_MS, Promise.race([progress.started.promise, call.outcome]))
+  if (progress.ended) return true
+  if (progress.jobId === null) return await call.hangUp()
   const path = `/jobs/${encodeURIComponent(progress.jobId)}`
   const wire = { method: 'DELETE', path, silenceMs: STOP_MS, control: true } as const
   try {
@@ -114,6 +103,66 @@ async function endJob(at: Attached, progress: Progress, reading: Promise<unknown
   } catch {
     return false // the endpoint is gone or hangs; what the caller is told says that nobody confirmed the end
   }
+}
+
+type Outcome<T> = { kind: 'ended'; value: T } | { kind: 'failed'; error: unknown }
+type Call<T> = {
+  /** Never rejects. */
+  outcome: Promise<Outcome<T>>
+  /** True when the endpoint closed its side as well. */
+  hangUp(): Promise<boolean>
+  disconnect(): void
+}
+
+function startCall<T>(
+  signal: AbortSignal,
+  work: (connection: AbortSignal, hangUp: AbortSignal) => Promise<T>,
+): Call<T> {
+  if (signal.aborted) throw fail('aborted', { what: 'nothing', ended: true }, signal.reason)
+  const connection = new AbortController()
+  const hangingUp = new AbortController()
+  const outcome = work(connection.signal, hangingUp.signal).then(
+    value => ({ kind: 'ended', value }) as const,
+    (error: unknown) => ({ kind: 'failed', error }) as const,
+  )
+  return {
+    outcome,
+    hangUp: () => {
+      hangingUp.abort()
+      return within(HANG_UP_MS, outcome)
+    },
+    disconnect: () => connection.abort(),
+  }
+}
+
+/** The result, or the error when the caller wants no more or the answer can not be read: not before `end` has ended it. */
+async function finishCall<T>(
+  call: Call<T>,
+  command: Command,
+  signal: AbortSignal,
+  end: () => Promise<boolean>,
+): Promise<T> {
+  const abort = onceAborted(signal)
+  try {
+    const first = await Promise.race([call.outcome, abort.promise])
+    if (first.kind === 'ended') return first.value
+    const ended = await end()
+    throw first.kind === 'failed'
+      ? first.error
+      : fail('aborted', { what: command.command, ended }, signal.reason)
+  } finally {
+    abort.release()
+    call.disconnect() // after a whole answer this ends nothing: the connection is back in its pool
+  }
+}
+
+/** Whether `promise` settled in time. */
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const limit = onceAborted(AbortSignal.timeout(ms))
+  const settled = promise.then(() => true)
+  const inTime = await Promise.race([settled, limit.promise.then(() => false)])
+  limit.release()
+  return inTime
 }
 
 function bodyOf(at: Attached, command: Command, stream: boolean): string {
@@ -133,10 +182,6 @@ function bodyOf(at: Attached, command: Command, stream: boolean): string {
 
 export function offers(at: Attached, feature: string): boolean {
   return at.health?.features.includes(feature) ?? false
-}
-
-function abortedCommand(command: Command, ended: boolean, signal: AbortSignal) {
-  return fail('aborted', { what: command.command, ended }, signal.reason)
 }
 
 function onceAborted(signal: AbortSignal) {

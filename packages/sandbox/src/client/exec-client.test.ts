@@ -132,6 +132,40 @@ test('H20: an abort returns when the endpoint has said that nothing is left', as
   assert.ok(isError(error, 'aborted') && error.data.ended === true)
 })
 
+for (const [way, health] of [
+  ['a stream', { ...HEALTH, features: ['stream'] }],
+  ['a base request', { ...HEALTH, features: [] }],
+] as const) {
+  test(`H20: without jobs, an abort of ${way} hangs up and waits for the endpoint to do so`, async () => {
+    const hungUp = Promise.withResolvers<void>()
+    const mayClose = Promise.withResolvers<void>()
+    await using at = await wrongEndpoint({
+      'GET /health': response => json(response, health),
+      'POST /': response => {
+        response.socket?.once('end', async () => {
+          hungUp.resolve()
+          await mayClose.promise
+          response.destroy()
+        })
+        if (health.features.length > 0) ndjson(response).write(lines(START))
+      },
+    })
+    const abort = new AbortController()
+    let settled = false
+    const running = at.exec.run(LS, abort.signal).catch(error => {
+      settled = true
+      return error
+    })
+    await untilSeen(at.seen, 'POST')
+    abort.abort()
+    await hungUp.promise
+    assert.equal(settled, false)
+    mayClose.resolve()
+    const error = await running
+    assert.ok(isError(error, 'aborted') && error.data.ended === true)
+  })
+}
+
 test('an abort of an endpoint that is gone ends too, and does not claim to know', async () => {
   await using at = await wrongEndpoint({
     'POST /': response => void ndjson(response).write(lines(START)),

@@ -21,6 +21,8 @@ export type WireRequest = {
   silenceMs: number | null
   /** For requests that must pass while every other connection is busy. */
   control?: boolean
+  /** When it fires we send no more but read on: the endpoint ends the command, and closes when nothing of it is left. */
+  hangUp?: AbortSignal
 }
 
 export type WireAnswer = { status: number; headers: IncomingHttpHeaders; body: IncomingMessage }
@@ -68,10 +70,14 @@ export function createTransport(
         agent: wire.control ? controlPool : pool,
       })
       const stop = () => req.destroy(aborted(wire))
+      // Before it is connected there is nobody to hang up on.
+      const hangUp = () => (connected ? req.socket?.end() : req.destroy())
       const release = () => {
         signal.removeEventListener('abort', stop)
         ending.signal.removeEventListener('abort', stop)
+        wire.hangUp?.removeEventListener('abort', hangUp)
       }
+      wire.hangUp?.addEventListener('abort', hangUp, { once: true })
       signal.addEventListener('abort', stop, { once: true })
       ending.signal.addEventListener('abort', stop, { once: true })
       req.once('close', release)

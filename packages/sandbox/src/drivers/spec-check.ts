@@ -12,18 +12,9 @@ const MAX_ENV = 1024
 
 // What would hand the host over (the engine's socket lies in /run), and what is the sandbox's own.
 const HOST_REFUSED = ['/', '/proc', '/sys', '/dev', '/run', '/var/run', '/boot']
-const INSIDE_REFUSED = [
-  '/',
-  '/proc',
-  '/sys',
-  '/dev',
-  '/beige',
-  '/workspace',
-  '/tools/bin',
-  '/etc',
-  '/usr',
-  '/tmp',
-]
+const INSIDE_REFUSED = ['/', '/etc', '/usr', '/tmp', '/home', '/home/agent']
+// Nor beneath these: they are ours, or a place that the agent writes, where the way to the mount could be its link (H58).
+const INSIDE_CLOSED = ['/proc', '/sys', '/dev', '/beige', '/workspace', '/tools/bin']
 
 export function checkSpec(spec: SandboxSpec): void {
   const bad = (what: string) => fail('bad_spec', { id: spec.id, what })
@@ -57,9 +48,8 @@ function mountFault({ host, inside }: Mount): string | null {
   if (!isPlain(host) || !isPlain(inside))
     return `mount ${JSON.stringify(`${host} at ${inside}`)}: absolute paths only`
   if (HOST_REFUSED.includes(host)) return `mount of ${host}: it would open the host`
-  const taken = INSIDE_REFUSED.find(
-    path => inside === path || (path === '/beige' && inside.startsWith('/beige/')),
-  )
+  const isClosed = INSIDE_CLOSED.some(path => inside === path || inside.startsWith(`${path}/`))
+  const taken = isClosed || INSIDE_REFUSED.includes(inside)
   return taken ? `mount at ${inside}: that place is taken` : null
 }
 

@@ -33,7 +33,7 @@ export function bwrapOptions(plan: Plan): string[] {
     ...namespaces(plan),
     '--clearenv',
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...['--perms', '0755', '--dir', '/etc'],
+    ...parentsOf(spec).flatMap(path => ['--perms', '0755', '--dir', path]),
     ...usr.folders.flatMap(path => ro(path, path)),
     ...usr.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     ...ETC_OURS.flatMap(name => ro(join(folder.etc, name), `/etc/${name}`)),
@@ -55,6 +55,16 @@ export function bwrapOptions(plan: Plan): string[] {
     ),
     ...['--chdir', INSIDE_WORKSPACE, '--remount-ro', '/'],
   ]
+}
+
+// bwrap would make missing ones for its own user alone.
+function parentsOf(spec: SandboxSpec): string[] {
+  const targets = ['/etc/x', '/tools/bin', INSIDE_HOME, ...spec.mounts.map(({ inside }) => inside)]
+  const parents = targets.flatMap(target => {
+    const names = target.split('/').slice(1, -1)
+    return names.map((_name, at) => `/${names.slice(0, at + 1).join('/')}`)
+  })
+  return [...new Set(parents)]
 }
 
 function namespaces({ spec, byRoot, canDisableUserns }: Plan): string[] {

@@ -1,11 +1,12 @@
 /** Limits by a control group of our own, version 1 or 2, where this process may make one. */
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SandboxSpec } from '../../sandbox.ts'
 
 const ROOT = '/sys/fs/cgroup'
-const NAME = 'beige'
+const PARENT = 'beige'
 const CPU_PERIOD_US = 100_000
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const
 const REMOVE_TRIES = 50 // the kernel lets go of a group a moment after its last process
@@ -16,10 +17,11 @@ export type GroupLimits = { memoryBytes: number | null; pids: number | null; cpu
 
 /** Its folders, or null where groups can not be made (no root, no delegation, a container). */
 export function makeGroup(id: string, limits: Limits): string[] | null {
+  const name = `${id}-${randomBytes(4).toString('hex')}` // a sandbox and the one made after it never share a group
   const made: string[] = []
   try {
-    if (existsSync(join(ROOT, 'cgroup.controllers'))) makeUnified(id, limits, made)
-    else makeSeparate(id, limits, made)
+    if (existsSync(join(ROOT, 'cgroup.controllers'))) makeUnified(name, limits, made)
+    else makeSeparate(name, limits, made)
     return made
   } catch {
     for (const folder of made) tryRemove(folder)
@@ -27,13 +29,13 @@ export function makeGroup(id: string, limits: Limits): string[] | null {
   }
 }
 
-function makeUnified(id: string, limits: Limits, made: string[]): void {
-  const parent = join(ROOT, NAME)
+function makeUnified(name: string, limits: Limits, made: string[]): void {
+  const parent = join(ROOT, PARENT)
   mkdirSync(parent, { recursive: true })
-  const enable = CONTROLLERS.map(name => `+${name}`).join(' ')
+  const enable = CONTROLLERS.map(controller => `+${controller}`).join(' ')
   writeFileSync(join(ROOT, 'cgroup.subtree_control'), enable)
   writeFileSync(join(parent, 'cgroup.subtree_control'), enable)
-  const folder = join(parent, id)
+  const folder = join(parent, name)
   mkdirSync(folder, { recursive: true })
   made.push(folder)
   writeFileSync(join(folder, 'memory.max'), `${limits.memoryBytes}`)
@@ -43,12 +45,12 @@ function makeUnified(id: string, limits: Limits, made: string[]): void {
 }
 
 // Version 1: one tree a controller. Below the group we are in, so that limits set on us hold for the sandbox too.
-function makeSeparate(id: string, limits: Limits, made: string[]): void {
+function makeSeparate(name: string, limits: Limits, made: string[]): void {
   const own = readFileSync('/proc/self/cgroup', 'utf8')
   for (const controller of CONTROLLERS) {
     const match = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)
     if (!match) throw new Error(`no ${controller} controller`)
-    const folder = join(ROOT, controller, match[1] ?? '', NAME, id)
+    const folder = join(ROOT, controller, match[1] ?? '', PARENT, name)
     mkdirSync(folder, { recursive: true })
     made.push(folder)
     const set = (file: string, value: number) => writeFileSync(join(folder, file), `${value}`)

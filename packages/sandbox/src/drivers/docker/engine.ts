@@ -1,4 +1,4 @@
-/** The part of the Docker engine's HTTP API that the driver uses, over its Unix socket. */
+/** The part of the Docker engine's HTTP API that the driver uses, over its Unix socket. Idle connections hold no process. */
 import { isError } from '@beige/protocol'
 import { arr, bool, compile, int, map, nullable, obj, opt, str } from '@earendil-works/pi-schema'
 import { createTransport, type WholeAnswer } from '../../client/transport.ts'
@@ -66,7 +66,6 @@ export type Engine = {
   /** Ends and removes it; nothing when it is gone already. */
   remove(id: string, signal: AbortSignal): Promise<void>
   lastLog(id: string, signal: AbortSignal): Promise<string>
-  close(): void
 }
 
 export function createEngine(socketPath: string): Engine {
@@ -159,7 +158,6 @@ export function createEngine(socketPath: string): Engine {
       const answer = await call('GET', path, signal)
       return answer.status === 200 ? withoutFrames(answer.bytes) : ''
     },
-    close: () => transport.close(),
   }
 }
 

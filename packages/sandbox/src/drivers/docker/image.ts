@@ -40,7 +40,7 @@ async function fromHost(engine: Engine, note: string, signal: AbortSignal): Prom
 
 /**
  * The tag of the image that these sources make, as `sandbox-image/build-local.sh` computes it: SHA-256 over the files of the
- * folder in the order of their names. Null in an installation without them.
+ * folder but documents, in the order of their names. Null in an installation without them.
  */
 export function imageTag(): string | null {
   const folder = SOURCES.map(place => fileURLToPath(new URL(place, import.meta.url))).find(path =>
@@ -48,6 +48,7 @@ export function imageTag(): string | null {
   )
   if (!folder) return null
   const hash = createHash('sha256')
-  for (const name of readdirSync(folder).sort()) hash.update(readFileSync(`${folder}/${name}`))
+  const names = readdirSync(folder).filter(name => !name.endsWith('.md'))
+  for (const name of names.sort()) hash.update(readFileSync(`${folder}/${name}`))
   return hash.digest('hex').slice(0, DIGEST_CHARS)
 }

@@ -25,40 +25,29 @@ export type DockerOptions = {
 }
 
 export function dockerDriver(options: DockerOptions = {}): SandboxDriver {
-  const socket = socketOf(options.host)
+  const engine = createEngine(socketOf(options.host))
   return {
     name: 'docker',
     async unavailable(signal) {
-      const engine = createEngine(socket)
       try {
         await engine.version(AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]))
         return null
       } catch (error) {
         if (signal.aborted || !isError(error)) throw error
         return { reason: error.message, advice: sandboxErrors.no_engine.advice }
-      } finally {
-        engine.close()
       }
     },
     async open(spec, signal) {
       checkSpec(spec)
       const workspace = workspaceOf(spec, true)
       const folder = openRunFolder(spec.runDir, findExecd(options.execdPath), workspace.user)
-      const engine = createEngine(socket)
-      try {
-        const image = await resolveImage(engine, spec.image, signal)
-        const digest = specDigest(spec, {
-          ...{ driver: 'docker', workspace, image: image.name, usr: image.usr },
-          ...{ execd: folder.execdDigest, version: VERSION },
-        })
-        const place = placeOf(spec, folder, workspace, engine, image, digest)
-        const sandbox = await openSandbox(spec, digest, folder, place, signal)
-        const withEngine = (letGo: () => Promise<void>) => () => letGo().finally(() => engine.close())
-        return { ...sandbox, detach: withEngine(sandbox.detach), close: withEngine(sandbox.close) }
-      } catch (error) {
-        engine.close()
-        throw error
-      }
+      const image = await resolveImage(engine, spec.image, signal)
+      const digest = specDigest(spec, {
+        ...{ driver: 'docker', workspace, image: image.name, usr: image.usr },
+        ...{ execd: folder.execdDigest, version: VERSION },
+      })
+      const place = placeOf(spec, folder, workspace, engine, image, digest)
+      return await openSandbox(spec, digest, folder, place, signal)
     },
   }
 }

@@ -14,11 +14,11 @@ const FOLDERS = [
   'run',
   'skills',
   'sys',
-  'tmp',
   'tools/bin',
   'usr',
+  'workspace',
 ]
-const MORE_FOLDERS = ['var/tmp', 'workspace']
+const OPEN_FOLDERS = ['tmp', 'var/tmp'] // a tmpfs that is mounted there takes the mode of what it covers
 
 /** Its full name, made where it is missing. The name has the digest of the content, so another content is another image. */
 export async function skeletonImage(engine: Engine, usr: HostUsr, signal: AbortSignal): Promise<string> {
@@ -32,9 +32,8 @@ export async function skeletonImage(engine: Engine, usr: HostUsr, signal: AbortS
 function skeletonTar({ folders, links }: HostUsr): Buffer {
   const top = folders.filter(path => path !== '/usr' && !path.startsWith('/etc/')).map(path => path.slice(1))
   const blocks = [
-    ...[...FOLDERS, ...MORE_FOLDERS, ...top]
-      .flatMap(withParents)
-      .map(path => header(`${path}/`, '5', '', 0o755)),
+    ...[...FOLDERS, 'var', ...top].flatMap(withParents).map(path => header(`${path}/`, '5', '', 0o755)),
+    ...OPEN_FOLDERS.map(path => header(`${path}/`, '5', '', 0o1777)),
     ...links.map(({ path, target }) => header(path.slice(1), '2', target, 0o777)),
   ]
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])

@@ -1,0 +1,69 @@
+/** A sandbox outlives whoever opened it, and one that died or is not what was asked for is made again. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { isError } from '@beige/protocol'
+import { sh, testOnDrivers } from '../../test/machine.ts'
+import { DEFAULT_LIMITS } from '../sandbox.ts'
+
+testOnDrivers('opened twice it is the same one', async ({ open, signal }) => {
+  const first = await open()
+  await sh(first.exec, 'echo kept > /tmp/beige-kept-$1', signal, first.generation)
+  const [second, third] = await Promise.all([open(), open()])
+  assert.deepEqual([second.generation, third.generation], [first.generation, first.generation])
+  assert.equal(
+    await sh(third.exec, 'cat /tmp/beige-kept-$1; rm /tmp/beige-kept-$1', signal, first.generation),
+    'kept\n',
+  )
+})
+
+testOnDrivers('opened by many at once it is made once', async ({ open }) => {
+  const all = await Promise.all(Array.from({ length: 8 }, () => open()))
+  assert.equal(new Set(all.map(sandbox => sandbox.generation)).size, 1)
+})
+
+testOnDrivers('another spec makes another sandbox', async ({ open, signal }) => {
+  const first = await open()
+  const second = await open({ env: { NEW: '1' }, limits: { ...DEFAULT_LIMITS, files: 1000 } })
+  assert.notEqual(second.generation, first.generation)
+  assert.equal(await sh(second.exec, 'echo $NEW', signal), '1\n')
+  await assert.rejects(first.exec.run({ command: 'true' }, signal), error => isError(error))
+})
+
+testOnDrivers('another process finds it, and what runs in it', async ({ open, spec, driver, signal }) => {
+  const script = `
+    const { openDriver } = await import(process.argv[1])
+    const signal = AbortSignal.timeout(30_000)
+    const sandbox = await openDriver({ kind: process.argv[2] }).open(JSON.parse(process.argv[3]), signal)
+    const { stdout } = await sandbox.exec.run({ command: 'cat', args: ['note'] }, signal)
+    console.log(sandbox.generation, Buffer.from(stdout).toString())
+    await sandbox.detach()
+  `
+  const module = join(import.meta.dirname, '../index.ts')
+  const args = ['--conditions=beige-source', '--input-type=module', '-e', script, module, driver.name]
+  const child = () => promisify(execFile)(process.execPath, [...args, JSON.stringify(spec())], { signal })
+  const first = await open()
+  await sh(first.exec, 'printf hello > note', signal)
+  await first.detach()
+  assert.equal((await child()).stdout.trim(), `${first.generation} hello`)
+  assert.equal((await open()).generation, first.generation)
+})
+
+testOnDrivers('it can sleep and wake', async ({ open, signal }) => {
+  const sandbox = await open()
+  await sandbox.sleep()
+  await sandbox.wake()
+  assert.equal(await sh(sandbox.exec, 'echo awake', signal), 'awake\n')
+  await sandbox.sleep()
+  assert.equal((await open()).generation, sandbox.generation) // opening wakes it
+})
+
+testOnDrivers('an abort while it is opened leaves nothing', async ({ spec, driver, open }) => {
+  const abort = new AbortController()
+  const opening = driver.open(spec(), abort.signal)
+  abort.abort()
+  await assert.rejects(opening, { code: 'aborted' })
+  const sandbox = await open()
+  assert.equal(sandbox.driver, driver.name)
+})
