@@ -9,15 +9,15 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock, systemRandom } from '@beige/protocol'
+import { createFaultyDisk, type FaultyDisk } from '../test/faulty-disk.ts'
+import { createManualTime } from '../test/manual-time.ts'
+import { createMemoryDisk } from '../test/memory-disk.ts'
+import { prompt, seededRandom, sessionId } from '../test/sample-records.ts'
 import { createFilesStore } from './files/index.ts'
-import { createFaultyDisk, type FaultyDisk } from './testing/faulty-disk.ts'
-import { createManualTime } from './testing/manual-time.ts'
-import { createMemoryDisk } from './testing/memory-disk.ts'
-import { prompt, seededRandom, sessionId } from './testing/sample-records.ts'
 
-const CHILD = fileURLToPath(new URL('./testing/appending-child.ts', import.meta.url))
+const CHILD = fileURLToPath(new URL('../test/appending-child.ts', import.meta.url))
 const ID = sessionId('s_killed')
-const OWNERS = 3
+const OWNERS = 2
 
 test('kill -9 in the middle of appends loses nothing that was acknowledged', {
   timeout: 60_000,

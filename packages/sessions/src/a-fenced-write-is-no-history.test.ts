@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isError, type SessionRecord } from '@beige/protocol'
+import { createFaultyDisk, type FaultyDisk } from '../test/faulty-disk.ts'
+import { createManualTime, type ManualTime } from '../test/manual-time.ts'
+import { createMemoryDisk, type MemoryDisk } from '../test/memory-disk.ts'
+import { SAMPLE_ID } from '../test/sample-log.ts'
+import { prompt, seededRandom } from '../test/sample-records.ts'
 import { createFilesStore } from './files/index.ts'
-import { createFaultyDisk, type FaultyDisk } from './testing/faulty-disk.ts'
-import { createManualTime, type ManualTime } from './testing/manual-time.ts'
-import { createMemoryDisk, type MemoryDisk } from './testing/memory-disk.ts'
-import { SAMPLE_ID } from './testing/sample-log.ts'
-import { prompt, seededRandom } from './testing/sample-records.ts'
 
 const MAX_CALLS = 60
 

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from './testing/manual-time.ts'
-import type { MemoryDisk } from './testing/memory-disk.ts'
-import { placedRecords, processOn, SAMPLE_ID, sampleLog, segmentFiles } from './testing/sample-log.ts'
-import { prompt, seededNumbers } from './testing/sample-records.ts'
+import { createManualTime } from '../test/manual-time.ts'
+import type { MemoryDisk } from '../test/memory-disk.ts'
+import { placedRecords, processOn, SAMPLE_ID, sampleLog, segmentFiles } from '../test/sample-log.ts'
+import { prompt, seededNumbers } from '../test/sample-records.ts'
 
 const seed = Number(process.env.FUZZ_SEED ?? 1)
-const cases = Number(process.env.FUZZ_CASES ?? 1500)
+const cases = Number(process.env.FUZZ_CASES ?? 600)
 
 type Mutation = { path: string; kind: 'cut' | 'flip' | 'zero'; from: number; to: number }
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SESSION_VERSION } from '@beige/protocol'
+import { answer, entry, prompt, sessionId } from '../test/sample-records.ts'
+import { type StoreSetting, storeSettings } from '../test/store-settings.ts'
 import { foldSession } from './fold.ts'
-import { answer, entry, prompt, sessionId } from './testing/sample-records.ts'
-import { type StoreSetting, storeSettings } from './testing/store-settings.ts'
 
 const A = sessionId('s_A')
 const FIRST = { id: A, cwd: '/work', model: 'm1', meta: { agent: 'demo', depth: 2 } }

@@ -9,6 +9,9 @@ import { type ParsedSegment, type Piece, parseSegment } from './segment-parse.ts
 
 export type SegmentBytes = { epoch: number; bytes: Uint8Array }
 
+/** `end` is its seal; `bytes` are empty where nothing of it is history. */
+export type Part = { epoch: number; end: number; bytes: Uint8Array }
+
 export type LogView = {
   records: readonly SessionRecord[]
   /** What the next record carries. */
@@ -16,10 +19,8 @@ export type LogView = {
   prev: string
   /** Not yet told by a `damage` record. */
   untold: readonly FoundDamage[]
-  /** The newest segment whose maker became owner; null when nobody ever did. */
-  newest: { epoch: number; header: SegmentHeader | null; wholeEnd: number; isReleased: boolean } | null
   /** The parts of segments that make up the history, oldest first. */
-  parts: readonly { epoch: number; end: number; bytes: Uint8Array }[]
+  parts: readonly Part[]
   /** Segments from before a whole base, still there. */
   obsolete: readonly number[]
   /** True when there is anything beside headers: somebody once made this session. */
@@ -28,54 +29,66 @@ export type LogView = {
 
 /** `tail`: an opener seals it away and so must tell it; for a reader it is a record in the making. */
 export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'damage' | 'ignore' }): LogView {
-  const files = new Map(segments.map(one => [one.epoch, one]))
   const newest = newestHeaded(segments)
   const chain = createChain()
-  let parts: { epoch: number; end: number; bytes: Uint8Array }[] = []
-  let isMade = false
-  if (newest) {
-    const ends = endsBefore(newest, segments)
-    const isOlderMissing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
-    for (const [index, [epoch, end]] of [...ends, [newest.epoch, newest.wholeEnd] as const].entries()) {
-      const file = files.get(epoch)
-      const segment = epoch === newest.epoch ? newest : parseSegment(epoch, file?.bytes ?? NO_BYTES, end)
-      // Seals begin with the last base: what is first among them and has copied lines was whole once.
-      const base = baseOf(segment, segment === newest ? isOlderMissing : index === 0)
-      if (base === 'whole') {
-        parts = []
-        chain.restart()
-      }
-      if (end > 0) parts.push({ epoch, end, bytes: segment.bytes })
-      isMade ||= segment.pieces.some(piece => piece.kind === 'record' || piece.kind === 'bad')
-      addSegment(chain, segment, base)
-      if (segment.bytes.length < end) {
-        chain.damaged(damageOf(segment, segment.wholeEnd, end - segment.wholeEnd, 'cut off'), 0)
-      }
-    }
-    const tail = newest.bytes.length - newest.wholeEnd
-    if (options.tail === 'damage' && tail > 0 && !isReleaseBegun(newest)) {
-      chain.damaged(damageOf(newest, newest.wholeEnd, tail, 'torn tail'), 0)
-    }
-  }
-  if (options.tail === 'damage') {
-    // Its maker died on the way to become owner, or it was the newest and is cut off: bytes can not tell.
-    for (const { epoch, bytes } of segments) {
-      if (epoch <= (newest?.epoch ?? 0) || bytes.length === 0) continue
-      chain.damaged(damageOf({ epoch, bytes }, 0, bytes.length, 'torn header'), 0)
-    }
-  }
-  const first = parts[0]?.epoch ?? 0
+  const history = newest
+    ? followParts(chain, newest, segments)
+    : { parts: [], isMade: false, isBaseBegun: false }
+  if (options.tail === 'damage')
+    tellTails(chain, history.isBaseBegun ? null : newest, newest?.epoch ?? 0, segments)
+  const first = history.parts[0]?.epoch ?? 0
   return {
     ...chain.end(),
-    newest: newest && {
-      epoch: newest.epoch,
-      header: headerOf(newest),
-      wholeEnd: newest.wholeEnd,
-      isReleased: newest.pieces.at(-1)?.kind === 'released' && newest.wholeEnd === newest.bytes.length,
-    },
-    parts,
+    parts: history.parts,
     obsolete: segments.map(one => one.epoch).filter(epoch => epoch < first),
-    isMade,
+    isMade: history.isMade,
+  }
+}
+
+type Parts = { parts: Part[]; isMade: boolean; isBaseBegun: boolean }
+
+function followParts(chain: Chain, newest: ParsedSegment, segments: readonly SegmentBytes[]): Parts {
+  const files = new Map(segments.map(one => [one.epoch, one.bytes]))
+  const ends = endsBefore(newest, segments)
+  const isOlderMissing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
+  const all = [...ends, [newest.epoch, newest.wholeEnd] as const]
+  const result: Parts = { parts: [], isMade: false, isBaseBegun: false }
+  for (const [index, [epoch, end]] of all.entries()) {
+    const segment = epoch === newest.epoch ? newest : parseSegment(epoch, files.get(epoch) ?? NO_BYTES, end)
+    // Seals begin with the last base: what is first among them and has copied lines was whole once.
+    const base = baseOf(segment, segment === newest ? isOlderMissing : index === 0)
+    if (base === 'whole') {
+      result.parts = []
+      chain.restart()
+    }
+    const isBegun = base === 'partial' // its lines are all in the segments before, and nothing of its own was acknowledged
+    result.isBaseBegun = isBegun
+    if (end > 0) result.parts.push({ epoch, end, bytes: isBegun ? NO_BYTES : segment.bytes })
+    if (isBegun) continue
+    result.isMade ||= segment.pieces.some(piece => piece.kind === 'record' || piece.kind === 'bad')
+    addSegment(chain, segment, base === 'whole')
+    if (segment.bytes.length < end) {
+      chain.damaged(damageOf(segment, segment.wholeEnd, end - segment.wholeEnd, 'cut off'), 0)
+    }
+  }
+  return result
+}
+
+/** What comes behind the last whole line, there and in segments that have no header: an opener seals it away. */
+function tellTails(
+  chain: Chain,
+  newest: ParsedSegment | null,
+  newestEpoch: number,
+  segments: readonly SegmentBytes[],
+): void {
+  const tail = newest ? newest.bytes.length - newest.wholeEnd : 0
+  if (newest && tail > 0 && !isReleaseBegun(newest)) {
+    chain.damaged(damageOf(newest, newest.wholeEnd, tail, 'torn tail'), 0)
+  }
+  // Its maker died on the way to become owner, or it was the newest and is cut off: bytes can not tell.
+  for (const { epoch, bytes } of segments) {
+    if (epoch <= newestEpoch || bytes.length === 0) continue
+    chain.damaged(damageOf({ epoch, bytes }, 0, bytes.length, 'torn header'), 0)
   }
 }
 
@@ -130,15 +143,13 @@ function isCopied(piece: Piece, epoch: number): boolean {
   return piece.kind === 'record' && piece.record.epoch < epoch
 }
 
-function addSegment(chain: Chain, segment: ParsedSegment, base: Base): void {
-  // Nothing was acknowledged out of a segment whose base was not finished.
-  if (base === 'partial') return
+function addSegment(chain: Chain, segment: ParsedSegment, hasBase: boolean): void {
   const { epoch, pieces } = segment
   const header = headerOf(segment)
   const reached = () => {
     if (header) chain.reached(header.last_seq, header.prev, damageOf(segment, 0, 0, 'missing'))
   }
-  let isInBase = base === 'whole'
+  let isInBase = hasBase
   let hasOwn = false
   for (const [index, piece] of pieces.entries()) {
     const isOwn = piece.kind === 'record' && piece.record.epoch === epoch

@@ -1,6 +1,6 @@
 /** Time that a test moves by hand: who sleeps moves it on, and ticks that fall due run to their end. */
 import type { Clock } from '@beige/protocol'
-import type { Ticker } from '../outside.ts'
+import type { Ticker } from '../src/outside.ts'
 
 export interface ManualTime {
   readonly clock: Clock

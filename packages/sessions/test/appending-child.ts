@@ -1,6 +1,6 @@
 /** Started as a process of its own: appends without end, printing each id once it is acknowledged. */
 import { newSessionId, systemClock, systemRandom } from '@beige/protocol'
-import { createFilesStore } from '../files/index.ts'
+import { createFilesStore } from '../src/files/index.ts'
 import { prompt, sessionId } from './sample-records.ts'
 
 const [root, given] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 /** A disk in memory, with what tests of damage need: every byte can be read and changed, and copies are cheap. */
 import { basename, dirname, join } from 'node:path'
-import type { Disk } from '../outside.ts'
+import type { Disk } from '../src/outside.ts'
 
 type StoredFile = { identity: string; bytes: Buffer }
 

@@ -1,9 +1,9 @@
 /** A log as a few owners leave it on a disk in memory: released, killed, put together to a base. */
 import type { SessionId, SessionRecord } from '@beige/protocol'
-import { createFilesStore } from '../files/index.ts'
-import { segmentEpochs, segmentName } from '../segment-lines.ts'
-import { parseSegment } from '../segment-parse.ts'
-import type { SessionStore } from '../store.ts'
+import { createFilesStore } from '../src/files/index.ts'
+import { segmentEpochs, segmentName } from '../src/segment-lines.ts'
+import { parseSegment } from '../src/segment-parse.ts'
+import type { SessionStore } from '../src/store.ts'
 import { createManualTime, type ManualTime } from './manual-time.ts'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.ts'
 import { answer, finished, prompt, seededRandom, sessionId, started } from './sample-records.ts'

@@ -1,5 +1,5 @@
 /** A disk that fails when a test says so: full after so many bytes, a sync that errs, a process that stops in a call. */
-import type { Disk, WritableFile } from '../outside.ts'
+import type { Disk, WritableFile } from '../src/outside.ts'
 
 export interface FaultyDisk extends Disk {
   /** Bytes that still fit; a write takes what fits and then fails with ENOSPC. */
