@@ -8,6 +8,17 @@ export const agentErrors = {
     retryable: false,
     advice: 'Send one command a line',
   },
+  no_sandbox: {
+    says: 'no sandbox works here: docker: {docker}; bubblewrap: {bubblewrap}',
+    retryable: false,
+    advice:
+      'Install one: apt-get install bubblewrap   (or docker.io). Without any, with your own rights: --sandbox host',
+  },
+  nothing_to_resume: {
+    says: 'session {id} has no run that was cut off',
+    retryable: false,
+    advice: 'Give it a task: agent run --session-id {id} "…"',
+  },
   session_dir: {
     says: 'the state directory {path} can not be used: {reason}',
     retryable: false,

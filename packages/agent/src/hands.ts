@@ -1,14 +1,30 @@
-/** The sandbox of a session that `agent` runs: chosen at the first tool call, one per session. */
+/** The sandbox of a session that `agent` runs: chosen at the first tool call, one per session, gone at its end. */
 import { createHash } from 'node:crypto'
-import { lstat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type SandboxHands, sandboxHands } from '@beige/harness'
-import type { SessionId } from '@beige/protocol'
-import { chooseDriver, DEFAULT_LIMITS, type DriverOptions, type SandboxSpec } from '@beige/sandbox'
+import { lstat, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CONTEXT_FILE_NAMES, type Hands, sandboxHands } from '@beige/harness'
+import { explain, isError, type SessionId } from '@beige/protocol'
+import {
+  chooseDriver,
+  DEFAULT_LIMITS,
+  type DriverOptions,
+  openDriver,
+  type SandboxDriver,
+  type SandboxSpec,
+} from '@beige/sandbox'
+import { fail } from './errors.ts'
 import type { AgentOptions } from './options.ts'
 
 export const WORKSPACE = '/workspace'
-const CONTEXT_FILES = ['AGENTS.md', 'CLAUDE.md']
+const LOCAL_DRIVERS = ['docker', 'bubblewrap', 'host'] as const
+type LocalDriver = (typeof LOCAL_DRIVERS)[number]
+
+const LEFT_BEHIND_MS = 20_000 // to find and end what a killed owner left
+
+export type AgentHands = Hands & {
+  /** Ends the sandbox and everything in it, also the one that a killed owner of the session left. */
+  close(): Promise<void>
+}
 
 export function agentHands(
   options: Pick<AgentOptions, 'sandbox' | 'sandboxImage' | 'stateDir'>,
@@ -16,14 +32,15 @@ export function agentHands(
   cwd: string,
   drivers: DriverOptions,
   warn: (text: string) => void,
-): SandboxHands {
+): AgentHands {
   // Ids are file names in any case and up to 128 long; a container name is neither.
   const id = `agent-${createHash('sha256').update(sessionId).digest('hex').slice(0, 16)}`
+  const runDir = join(options.stateDir, 'sandboxes', id)
   const spec: SandboxSpec = {
     id,
     labels: { 'beige.session': sessionId },
     workspaceDir: cwd,
-    runDir: join(options.stateDir, 'sandboxes', id),
+    runDir,
     mounts: [],
     env: {},
     network: 'none',
@@ -31,7 +48,53 @@ export function agentHands(
     image: options.sandboxImage,
   }
   if (options.sandbox.kind === 'host') warn('tools run on this machine with your own rights (--sandbox host)')
-  return sandboxHands(signal => chooseDriver(options.sandbox, signal, drivers), spec)
+  const hands = sandboxHands(async signal => ownFolder(await driverOf(options, drivers, signal)), spec)
+
+  // It ends with its session on whatever driver it was: the next start may choose another.
+  async function endLeft(kind: LocalDriver): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(LEFT_BEHIND_MS)
+      const left = await ownFolder(openDriver({ kind }, drivers)).open(spec, signal)
+      await left.close()
+      await rm(join(runDir, kind), { recursive: true, force: true })
+    } catch (error) {
+      warn(`a ${kind} sandbox of a killed owner could not be ended: ${explain(error)}`)
+    }
+  }
+
+  return {
+    id: hands.id,
+    open: signal => hands.open(signal),
+    close: async () => {
+      const mine = hands.sandbox?.driver
+      await hands.close()
+      if (mine) await rm(join(runDir, mine), { recursive: true, force: true })
+      for (const kind of LOCAL_DRIVERS) if (await exists(join(runDir, kind))) await endLeft(kind)
+      await rmdir(runDir).catch(() => {}) // not there, or kept for what could not be ended
+    },
+  }
+}
+
+/** The same driver, which keeps its things in a folder of its own. */
+function ownFolder(driver: SandboxDriver): SandboxDriver {
+  return {
+    name: driver.name,
+    unavailable: signal => driver.unavailable(signal),
+    open: (spec, signal) => driver.open({ ...spec, runDir: join(spec.runDir, driver.name) }, signal),
+  }
+}
+
+async function driverOf(
+  { sandbox }: Pick<AgentOptions, 'sandbox'>,
+  drivers: DriverOptions,
+  signal: AbortSignal,
+): Promise<SandboxDriver> {
+  try {
+    return await chooseDriver(sandbox, signal, drivers)
+  } catch (error) {
+    if (!isError(error, 'no_sandbox')) throw error
+    throw fail('no_sandbox', error.data, error)
+  }
 }
 
 /** The folder that the model is told of; the host driver shows real paths. */
@@ -40,17 +103,25 @@ export function workdirOf(options: Pick<AgentOptions, 'sandbox'>, cwd: string): 
 }
 
 /**
- * Whether the workspace has notes to read. Their names are looked at here so that a workspace without any does not make
- * the first model request wait for its sandbox; their content is read through the sandbox alone.
+ * Whether there may be notes to read. Their names are looked at here so that a workspace without any does not make the
+ * first model request wait for its sandbox; their content is read through the sandbox alone.
  */
-export async function hasNotes(cwd: string): Promise<boolean> {
-  const found = await Promise.all(
-    CONTEXT_FILES.map(name =>
-      lstat(join(cwd, name)).then(
-        () => true,
-        () => false,
-      ),
-    ),
+export async function hasNotes(options: Pick<AgentOptions, 'sandbox'>, cwd: string): Promise<boolean> {
+  if (options.sandbox.kind === 'remote') return true // its files are elsewhere
+  const folders = options.sandbox.kind === 'host' ? upwards(cwd) : [cwd]
+  const places = folders.flatMap(folder => CONTEXT_FILE_NAMES.map(name => join(folder, name)))
+  return (await Promise.all(places.map(exists))).includes(true)
+}
+
+function upwards(folder: string): string[] {
+  const parent = dirname(folder)
+  return parent === folder ? [folder] : [folder, ...upwards(parent)]
+}
+
+// A link counts as it is: where it leads is for the sandbox to say.
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
   )
-  return found.includes(true)
 }

@@ -4,6 +4,7 @@ import type { ProcessWorld } from './process-world.ts'
 import { program } from './program.ts'
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const outputClosed = new Set<() => void>()
 
 const world: ProcessWorld = {
   env: process.env,
@@ -19,13 +20,19 @@ const world: ProcessWorld = {
       for (const name of SIGNALS) process.off(name, listener)
     }
   },
+  onOutputClosed: listener => {
+    outputClosed.add(listener)
+    return () => outputClosed.delete(listener)
+  },
   exit: code => process.exit(code),
 }
 
-// A reader that has seen enough (`agent run … | head`) is no failure.
+// A reader that has seen enough (`agent run … | head`) is no failure; what runs for it is ended first.
 process.stdout.on('error', error => {
-  if ('code' in error && error.code === 'EPIPE') process.exit(0)
-  throw error
+  if (!('code' in error && error.code === 'EPIPE')) throw error
+  if (outputClosed.size === 0) process.exit(0)
+  for (const listener of outputClosed) listener()
 })
+process.stderr.on('error', () => {}) // there is nobody to tell
 
 process.exitCode = await program(process.argv.slice(2), world)

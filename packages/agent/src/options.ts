@@ -29,7 +29,10 @@ export type SandboxChoice =
   | { kind: 'remote'; url: string; headers: Readonly<Record<string, string>> }
 
 export type AgentOptions = {
+  /** Of a session that has none of its own. */
   model: string
+  /** Also of one that has; null when no flag says so. */
+  modelFlag: string | null
   sandbox: SandboxChoice
   sandboxImage: string
   /** Exactly this session, or a new one with this id. */
@@ -52,6 +55,7 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
   const stateDir = resolve(cwd, env.AI_AGENT_CONFIG_DIR || home)
   return {
     model: raw.model ?? env.AI_AGENT_MODEL ?? DEFAULT_MODEL,
+    modelFlag: raw.model ?? null,
     sandbox: sandboxChoice(raw.sandbox ?? env.AI_AGENT_SANDBOX ?? 'auto', env),
     sandboxImage: raw.sandboxImage ?? env.AI_AGENT_SANDBOX_IMAGE ?? DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
@@ -62,8 +66,20 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
     persistent: raw.sessionPersistence ?? true,
     maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
     systemPrompt: raw.systemPrompt ?? env.AI_AGENT_SYSTEM_PROMPT ?? null,
-    idempotencyKey: raw.idempotencyKey ?? null,
+    idempotencyKey: idempotencyKey(raw),
   }
+}
+
+/** Of a prompt the key and its place among the tasks; the log takes 128 characters. */
+function idempotencyKey({ idempotencyKey: key, sessionId: id }: RawOptions): string | null {
+  if (key === undefined) return null
+  const name = '--idempotency-key'
+  if (!/^[A-Za-z0-9._:-]{1,120}$/.test(key)) {
+    const reason = `${JSON.stringify(key)} is no key`
+    throw fail('bad_value', { name, reason, expected: '1 to 120 of A-Z a-z 0-9 . _ : -' })
+  }
+  if (id !== undefined) return key
+  throw fail('bad_value', { name, reason: 'it belongs to one session', expected: 'a --session-id beside it' })
 }
 
 function sandboxChoice(text: string, env: ProcessWorld['env']): SandboxChoice {

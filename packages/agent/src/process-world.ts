@@ -12,6 +12,8 @@ export type ProcessWorld = {
   random: Random
   /** Calls back at each SIGINT, SIGTERM and SIGHUP until the answer is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void
+  /** Calls back when whoever read stdout has gone away, until the answer is called. */
+  onOutputClosed(listener: () => void): () => void
   /** Ends the process at once. */
   exit(code: number): never
 }

@@ -1,11 +1,14 @@
 /** The command line: what there is, its help, and what happens to bad usage. */
-import { BeigeError, explain } from '@beige/protocol'
+import { visible } from '@beige/client'
+import { BeigeError, explain, messageOf } from '@beige/protocol'
 import { Command, CommanderError, Option } from 'commander'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { VERSION } from './version.ts'
 
+const EXIT_FAILED = 1
 const EXIT_USAGE = 2
+const EXIT_HELD = 75 // EX_TEMPFAIL of sysexits.h: another live owner has the session
 
 /** Runs the command line; answers the exit code. Capabilities load when they are called, so `--version` stays quick. */
 export async function program(argv: readonly string[], world: ProcessWorld): Promise<number> {
@@ -15,18 +18,19 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     .version(VERSION, '-v, --version')
     .exitOverride()
     .configureOutput({
-      writeOut: text => void world.stdout.write(text),
+      // The output of `--json` is events alone.
+      writeOut: text => void (argv.includes('--json') ? world.stderr : world.stdout).write(text),
       writeErr: text => void world.stderr.write(text),
     })
     .addHelpText('after', examples)
     .helpCommand(false)
 
   shared(root.command('run').description('One task, or several in order; exits when they are done.'))
-    .argument('<task...>', 'what to do')
+    .argument('[task...]', 'what to do; may be left out with --resume')
     .option('--json', 'events as JSON lines on stdout')
     .option(
       '--idempotency-key <key>',
-      'with --session-id: run again after a crash repeats the answer, not the run',
+      'with --session-id: run again after a crash goes on with that run, or repeats its answer',
     )
     .action(async (tasks: string[], raw: RawOptions) => {
       const { runCommand } = await import('./run/run.ts')
@@ -45,7 +49,7 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     else await root.parseAsync([...argv], { from: 'user' })
     return code
   } catch (error) {
-    return failed(error, world)
+    return failed(error, argv, world)
   }
 }
 
@@ -68,11 +72,17 @@ function shared(command: Command): Command {
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }
 
-function failed(error: unknown, world: ProcessWorld): number {
+function failed(error: unknown, argv: readonly string[], world: ProcessWorld): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
-  if (!(error instanceof BeigeError)) throw error
-  world.stderr.write(`${explain(error)}\n`)
-  return EXIT_USAGE
+  const debug = argv.includes('--debug')
+  if (debug && error instanceof Error) world.stderr.write(`${error.stack}\n`)
+  if (error instanceof BeigeError) {
+    world.stderr.write(`${visible(explain(error))}\n`)
+    return error.code === 'session_busy' ? EXIT_HELD : EXIT_USAGE
+  }
+  const hint = debug ? '' : '. Run it again with --debug to see where'
+  world.stderr.write(`agent failed: ${visible(messageOf(error))}${hint}\n`)
+  return EXIT_FAILED
 }
 
 const examples = `

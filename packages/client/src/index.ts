@@ -6,4 +6,4 @@ export {
   type Transcript,
   type TranscriptOptions,
 } from './transcript/transcript.ts'
-export { oneLine, visible } from './transcript/visible.ts'
+export { columns, oneLine, padded, visible } from './transcript/visible.ts'

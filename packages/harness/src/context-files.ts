@@ -10,8 +10,17 @@ import { charStartBefore } from './output/limits.ts'
 export const MAX_CONTEXT_FILE_BYTES = 64 * 1024
 export const MAX_CONTEXT_BYTES = 256 * 1024 // all files together
 
+/** Of a directory the first that is there. */
+export const CONTEXT_FILE_NAMES: readonly string[] = [
+  'AGENTS.md',
+  'agents.md',
+  'Agents.md',
+  'CLAUDE.md',
+  'claude.md',
+  'Claude.md',
+]
+
 const MAX_DIRECTORIES = 32 // above `cwd`, the nearest ones
-const NAMES = ['AGENTS.md', 'agents.md', 'Agents.md', 'CLAUDE.md', 'claude.md', 'Claude.md'] // the first that is there
 const FRONTMATTER = /^---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n|$)/
 const CLOSING_MARK = /<\/(?=workspace_notes)/gi // of the block that the system prompt puts the text into
 
@@ -50,7 +59,9 @@ function directoriesTo(cwd: string): string[] {
 type Fetched = { path: string; bytes: Uint8Array }
 
 async function firstIn(exec: ExecClient, directory: string, signal: AbortSignal): Promise<Fetched | null> {
-  const candidates = await Promise.all(NAMES.map(name => fetched(exec, posix.join(directory, name), signal)))
+  const candidates = await Promise.all(
+    CONTEXT_FILE_NAMES.map(name => fetched(exec, posix.join(directory, name), signal)),
+  )
   return candidates.find(file => file !== null && new TextDecoder().decode(file.bytes).trim() !== '') ?? null
 }
 

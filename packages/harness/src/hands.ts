@@ -4,7 +4,7 @@ import type { ExecClient, Sandbox, SandboxDriver, SandboxSpec } from '@beige/san
 import type { Hands } from './tool.ts'
 
 export interface SandboxHands extends Hands {
-  /** The sandbox that is open now. */
+  /** The sandbox that was opened last. */
   readonly sandbox: Sandbox | null
   /** Ends the sandbox and everything in it. */
   close(): Promise<void>
@@ -41,7 +41,8 @@ export function sandboxHands(
   }
 
   async function end(how: (open: Sandbox) => Promise<void>): Promise<void> {
-    const open = await opening?.catch(() => null)
+    // One that was lost and not opened again may still run: only the way to it was lost.
+    const open = (await opening?.catch(() => null)) ?? sandbox
     opening = null
     sandbox = null
     if (open) await how(open)

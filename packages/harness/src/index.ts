@@ -1,4 +1,4 @@
-export { type ContextFile, readContextFiles } from './context-files.ts'
+export { CONTEXT_FILE_NAMES, type ContextFile, readContextFiles } from './context-files.ts'
 export { type SandboxHands, sandboxHands } from './hands.ts'
 export { createLocks, type Locks } from './locks.ts'
 export * from './policy.ts'

@@ -21,7 +21,8 @@ export type RunParts = {
   maxTokens?: number
   /** Model turns that this run may take. */
   maxSteps?: number
-  systemPrompt: string
+  /** Asked for before the first model request of the run; what it rejects with is what the run fails with. */
+  systemPrompt: (signal: AbortSignal) => Promise<string>
   /** What the model is offered; the pipeline may know more (launchers). */
   tools: readonly Tool[]
   pipeline: Pipeline
@@ -68,7 +69,7 @@ async function runToEnd(parts: RunParts, signal: AbortSignal): Promise<RunResult
   const turn = createTurn(parts, open?.steps ?? 0, signal)
   try {
     if (open?.resume.at === 'calls') await settleCalls(parts, open.resume.calls, turn.runCall, turn.signal)
-    if (open?.resume.at !== 'answered') await turn.loop()
+    if (open?.resume.at !== 'answered') await turn.loop(await parts.systemPrompt(turn.signal))
     return turn.result()
   } catch (error) {
     return turn.failed(error)

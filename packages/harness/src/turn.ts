@@ -28,7 +28,7 @@ export type Turn = {
   /** Aborted from outside, or from inside by what the run then fails with. */
   signal: AbortSignal
   /** Asks the model and runs its calls until it stops. */
-  loop(): Promise<unknown>
+  loop(systemPrompt: string): Promise<unknown>
   runCall(call: ToolCall): Promise<ToolResult>
   result(): RunResult
   failed(error: unknown): RunResult
@@ -125,17 +125,17 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     }
   }
 
-  const system: SystemMessage = {
+  const systemMessage = (content: string): SystemMessage => ({
     role: 'system',
-    content: parts.systemPrompt,
+    content,
     toolsAdded: parts.tools.map(tool => ({
       name: tool.name,
       description: tool.description,
       parameters: tool.inputSchema,
     })),
     timestamp: 0,
-  }
-  const history = (): Message[] => [
+  })
+  const history = (system: SystemMessage): Message[] => [
     system,
     ...toProviderHistory(session.state().entries, {
       provider: parts.model.provider,
@@ -145,12 +145,12 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     }),
   ]
 
-  const config: AgentLoopConfig = {
+  const config = (system: SystemMessage): AgentLoopConfig => ({
     model: parts.model,
     sessionId: session.log.id,
     toolExecution: 'parallel', // our own locks keep exclusive calls alone and in place
     convertToLlm: messages => messages.filter(isProviderMessage),
-    prepareRequest: () => ({ context: { messages: history(), tools: loopTools } }),
+    prepareRequest: () => ({ context: { messages: history(system), tools: loopTools } }),
     finishTurn: () => {
       if (signal.aborted) return { action: 'end' }
       if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined
@@ -160,12 +160,13 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     },
     ...(parts.reasoning === undefined ? {} : { reasoning: parts.reasoning }),
     ...(parts.maxTokens === undefined ? {} : { maxTokens: parts.maxTokens }),
-  }
+  })
 
-  const loop = () =>
-    runAgentLoopContinue(
-      { messages: history(), tools: loopTools },
-      config,
+  const loop = (systemPrompt: string) => {
+    const system = systemMessage(systemPrompt)
+    return runAgentLoopContinue(
+      { messages: history(system), tools: loopTools },
+      config(system),
       listen,
       signal,
       (model, context, options) =>
@@ -179,6 +180,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
           },
         }),
     )
+  }
 
   const ended = (outcome: RunOutcome, error: BeigeError | null): RunResult => ({
     outcome,

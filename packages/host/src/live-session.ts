@@ -23,11 +23,20 @@ export interface LiveSession {
   handle(command: unknown, viewer: Viewer): Promise<void>
   /** Begins a run whose prompt is durable. */
   begin(runId: EntryId, resumed: boolean): RunInFlight
-  /** Ends the run in flight, then the ownership. */
+  /** Ends the run in flight, and each one that would begin from now on; all are recorded as aborted. */
+  stop(reason: unknown): void
+  /** Stops, then gives up what the set-up holds, then the ownership. */
   close(reason: unknown): Promise<void>
 }
 
-export type LiveParts = { session: Session; setup: SessionSetup; clock: Clock; random: Random }
+export type LiveParts = {
+  session: Session
+  setup: SessionSetup
+  clock: Clock
+  random: Random
+  /** Attached before anything happens, so that it misses nothing of a run that is gone on with. */
+  viewer?: Viewer
+}
 
 export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const { session, setup, clock, random } = parts
@@ -35,13 +44,19 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const seenFiles = new Map<string, string>()
   let inFlight: RunInFlight | null = null
   let systemPrompt: Promise<string> | null = null
+  const stopping = new AbortController()
 
-  async function work(runId: EntryId, resumed: boolean, signal: AbortSignal): Promise<RunResult> {
+  async function systemPromptOnce(signal: AbortSignal): Promise<string> {
     systemPrompt ??= setup.systemPrompt(signal)
-    const prompt = await systemPrompt.catch(error => {
+    try {
+      return await systemPrompt
+    } catch (error) {
       systemPrompt = null // what failed for this run may work for the next
       throw error
-    })
+    }
+  }
+
+  function work(runId: EntryId, resumed: boolean, signal: AbortSignal): Promise<RunResult> {
     return run(
       {
         session,
@@ -49,7 +64,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         resumed,
         router: setup.router,
         model: setup.model,
-        systemPrompt: prompt,
+        systemPrompt: systemPromptOnce,
         tools: setup.tools,
         pipeline: setup.pipeline,
         hands: setup.hands,
@@ -85,29 +100,38 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     handle: (command, viewer) => handleCommand(live, command, viewer),
     begin: (runId, resumed) => {
       const controller = new AbortController()
+      const signal = AbortSignal.any([controller.signal, stopping.signal])
       const mine: RunInFlight = {
         id: runId,
         abort: reason => controller.abort(reason),
-        ended: work(runId, resumed, controller.signal).finally(() => {
-          if (inFlight === mine) inFlight = null
-        }),
+        // Not at once: what it tells first must find the run in flight and its viewers attached.
+        ended: Promise.resolve()
+          .then(() => work(runId, resumed, signal))
+          .finally(() => {
+            if (inFlight === mine) inFlight = null
+          }),
       }
       mine.ended.catch(() => {}) // whoever waits for it hears of it; a run that nobody waits for must not end the process
       inFlight = mine
       return mine
     },
+    stop: reason => stopping.abort(reason),
     close: async reason => {
-      const ending = inFlight
-      ending?.abort(reason)
-      await ending?.ended.catch(() => {})
+      stopping.abort(reason)
+      await inFlight?.ended.catch(() => {})
       setup.router.release(session.log.id)
-      await session.log.close()
+      try {
+        await setup.close?.() // before the next owner may come and find it in use
+      } finally {
+        await session.log.close()
+      }
     },
   }
 
   const open = session.state().openRun
   if (open && setup.openRun === 'close') await closeRun(session, open.id)
   else if (open) live.begin(open.id, true)
+  if (parts.viewer) live.attach(parts.viewer)
   return live
 }
 

@@ -15,13 +15,15 @@ export type SessionSetup = {
   hands: Hands
   /** Absolute folder inside the sandbox. */
   workdir: string
-  /** Made once, before the first request of this process; stable for the session's prompt cache. */
+  /** Made once, before the first request of this process; stable for the session's prompt cache. A rejection fails the run. */
   systemPrompt: (signal: AbortSignal) => Promise<string>
   /** The moving facts that go with a prompt and are stored in its record. */
   promptContext?: (signal: AbortSignal) => Promise<string | undefined>
   callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
   /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
   openRun: 'resume' | 'close'
+  /** Ends what the session has beside its log, e.g. its sandbox. Called once, while it is still owned. */
+  close?: () => Promise<void>
 }
 
 /** Called once for each session that becomes live here. */

@@ -1,17 +1,25 @@
 /** How a run is shown: to a person at a terminal, as the final text in a pipe, or as JSON lines for a program. */
-import { createTranscript, duration, plural, type Transcript, tokens } from '@beige/client'
+import { createTranscript, duration, plural, type Transcript, tokens, visible } from '@beige/client'
 import type { Frame, PromptResult } from '@beige/protocol'
 import type { ProcessWorld } from '../process-world.ts'
 
 const SPACE = ' '.repeat(6)
+const DEFAULT_WIDTH = 80
 
 export type RunHead = { id: string; model: string; cwd: string }
 
 export interface RunOutput {
   begin(head: RunHead): void
   frame(frame: Frame): void
-  /** `text` of the answer; `problem` when it did not end well. */
-  end(result: PromptResult | null, problem: string | null): void
+  end(answer: Answer): void
+}
+
+/** What became of a task. `problem` says why it did not end well; an abort is the person's own wish and has none. */
+export type Answer = {
+  result: PromptResult | null
+  problem: string | null
+  aborted: boolean
+  good: boolean
 }
 
 export function runOutput(world: ProcessWorld, json: boolean): RunOutput {
@@ -26,55 +34,62 @@ function jsonOutput({ stdout, stderr }: ProcessWorld): RunOutput {
     frame: frame => {
       if (frame.type === 'event') line({ ...frame.event, seq: frame.seq, run_id: frame.run_id })
     },
-    end: (result, problem) => {
+    end: ({ result, problem }) => {
       if (problem && !result) stderr.write(`${problem}\n`)
     },
   }
 }
 
+/** Data for a program: the answer as it is, or nothing where there is none. */
 function pipeOutput({ stdout, stderr }: ProcessWorld): RunOutput {
   return {
     begin: () => {},
     frame: () => {},
-    end: (result, problem) => {
-      if (result && result.text !== '')
-        stdout.write(result.text.endsWith('\n') ? result.text : `${result.text}\n`)
-      if (result?.stop_reason === 'aborted') return void stderr.write('[cancelled]\n')
-      if (problem) stderr.write(`${problem}\n`)
-      if (!result) return
-      const used = `${tokens(inputOf(result))} in / ${tokens(result.output_tokens)} out tokens`
-      stderr.write(`[${result.refused ? 'refused' : 'done'} in ${plural(result.steps, 'step')}; ${used}]\n`)
+    end: ({ result, problem, aborted }) => {
+      if (problem) stderr.write(`${visible(problem)}\n`)
+      if (aborted) stderr.write('[cancelled]\n')
+      if (!result || problem || aborted) return
+      if (result.text !== '') stdout.write(result.text.endsWith('\n') ? result.text : `${result.text}\n`)
+      if (result.refused) stderr.write('[refused]\n')
+      else stderr.write(`[done in ${usedBy(result)}]\n`)
     },
   }
 }
 
+const usedBy = (result: PromptResult) =>
+  `${plural(result.steps, 'step')}; ${tokens(inputOf(result))} in / ${tokens(result.output_tokens)} out tokens`
+
 function terminalOutput(world: ProcessWorld): RunOutput {
   const { stdout, env, clock } = world
-  const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
+  const width = () => stdout.columns ?? DEFAULT_WIDTH
+  const live = env.TERM !== 'dumb'
   const startedAt = clock.monotonic()
   const transcript: Transcript = createTranscript({
     terminal: {
       write: text => stdout.write(text),
-      width: stdout.columns ?? 80,
-      color,
-      live: env.TERM !== 'dumb',
+      get width() {
+        return width()
+      },
+      color: live && (env.NO_COLOR ?? '') === '',
+      live,
     },
     clock,
   })
-  let head: RunHead | null = null
+  let id = ''
   return {
-    begin: begun => {
-      head = begun
+    begin: head => {
+      id = head.id
     },
     frame: frame => {
       if (frame.type === 'event') transcript.event(frame.event)
     },
-    end: (result, problem) => {
+    end: ({ result, problem }) => {
       transcript.end()
-      if (problem) transcript.note(`\n${problem}`)
+      if (problem) transcript.note(visible(problem))
+      if (result?.refused) transcript.note('The model refused this task.')
       const facts = result ? [...factsOf(result), duration(clock.monotonic() - startedAt)].join(' · ') : ''
-      const session = `session ${head?.id ?? ''}  (agent run -c to go on)`
-      const apart = facts.length + SPACE.length + session.length > (stdout.columns ?? 80) ? '\n' : SPACE
+      const session = `session ${id}  (agent run -c to go on)`
+      const apart = facts.length + SPACE.length + session.length > width() ? '\n' : SPACE
       transcript.note(`\n${facts}${facts ? apart : ''}${session}`)
     },
   }

@@ -1,16 +1,17 @@
 /** `agent run TASK…`: the tasks in order as turns of one session, then out. */
-import type { LiveSession, Viewer } from '@beige/host'
-import { BeigeError, explain, type Frame, type PromptResult, promptResult } from '@beige/protocol'
+import { type LiveSession, type RunInFlight, runSummary, type Viewer } from '@beige/host'
+import { explain, type Frame, promptResult } from '@beige/protocol'
 import { compile } from '@earendil-works/pi-schema'
-import { agentHost } from '../agent-host.ts'
+import { type AgentSession, openAgentSession } from '../agent-session.ts'
 import { fail } from '../errors.ts'
-import { agentOptions, type RawOptions } from '../options.ts'
+import { type AgentOptions, agentOptions, type RawOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
-import { whichSession } from '../which-session.ts'
-import { type RunOutput, runOutput } from './output.ts'
-import { stopSignals } from './stop-signals.ts'
+import { type StopSignals, stopSignals } from '../stop-signals.ts'
+import { type Answer, type RunOutput, runOutput } from './output.ts'
 
-const EXIT_HELD = 75 // EX_TEMPFAIL of sysexits.h: another live owner has the session
+const EXIT_FAILED = 1
+
+type Response = Extract<Frame, { type: 'response' }>
 
 /** Answers the exit code. Throws what is wrong before any model call; the edge renders that with exit code 2. */
 export async function runCommand(
@@ -18,86 +19,119 @@ export async function runCommand(
   raw: RawOptions,
   world: ProcessWorld,
 ): Promise<number> {
-  if (tasks.every(task => task.trim() === ''))
-    throw fail('usage', { reason: 'no task was given', command: 'run' })
   const options = agentOptions(raw, world)
+  if (tasks.every(task => task.trim() === '') && !(options.resume && tasks.length === 0))
+    throw fail('usage', { reason: 'no task was given', command: 'run' })
   const stop = stopSignals(world)
-  const output = runOutput(world, raw.json ?? false)
-  const agent = await agentHost(options, world, options.resume ? 'resume' : 'close')
   try {
-    const id = await whichSession(options, world.cwd, agent.store, world)
-    const live = await agent.host.session(id, { cwd: world.cwd, model: agent.model })
-    output.begin({ id, model: agent.model, cwd: world.cwd })
-    for (const damage of live.session.log.damage) {
-      world.stderr.write(`warning: ${damage.segment} is damaged at byte ${damage.offset}: ${damage.reason}\n`)
-    }
-    const good = await inOrder(tasks, live, output, options.idempotencyKey, stop.signal)
-    if (stop.exitCode() !== null)
-      world.stderr.write(`stopped; nothing is left running. Go on: agent run --session-id ${id} "…"\n`)
-    return stop.exitCode() ?? (good ? 0 : 1)
-  } catch (error) {
-    if (!(error instanceof BeigeError) || error.code !== 'session_busy') throw error
-    world.stderr.write(`${explain(error)}\n`)
-    return EXIT_HELD
+    return await stoppable(tasks, options, raw.json ?? false, world, stop)
   } finally {
-    await agent.close(new DOMException('the command has ended', 'AbortError'))
     stop.dispose()
   }
 }
 
-async function inOrder(
+async function stoppable(
   tasks: readonly string[],
-  live: LiveSession,
-  output: RunOutput,
-  key: string | null,
-  signal: AbortSignal,
-): Promise<boolean> {
-  for (const [index, message] of tasks.entries()) {
-    if (signal.aborted) return false
-    const answer = await oneTask(message, key === null ? null : `${key}:${index}`, live, output, signal)
-    output.end(answer.result, answer.problem)
-    if (!answer.good) return false
-  }
-  return true
-}
-
-type Answer = { result: PromptResult | null; problem: string | null; good: boolean }
-type Response = Extract<Frame, { type: 'response' }>
-
-async function oneTask(
-  message: string,
-  key: string | null,
-  live: LiveSession,
-  output: RunOutput,
-  signal: AbortSignal,
-): Promise<Answer> {
+  options: AgentOptions,
+  json: boolean,
+  world: ProcessWorld,
+  stop: StopSignals,
+): Promise<number> {
+  const output = runOutput(world, json)
   const responses: Response[] = []
-  const abort = () => live.run?.abort(signal.reason)
   const viewer: Viewer = {
     origin: { kind: 'local' },
     send: frame => {
-      if (signal.aborted) abort() // it came before there was a run to stop
+      if (frame.type === 'ready') output.begin({ id: frame.session_id, model: frame.model, cwd: world.cwd })
       if (frame.type === 'response' && frame.command === 'prompt') responses.push(frame)
       output.frame(frame)
     },
   }
-  const detach = live.attach(viewer)
-  signal.addEventListener('abort', abort)
-  try {
-    await live.handle({ type: 'prompt', message, ...(key === null ? {} : { idempotency_key: key }) }, viewer)
-  } finally {
-    signal.removeEventListener('abort', abort)
-    detach()
+  const key = (index: number) =>
+    options.idempotencyKey === null ? null : `${options.idempotencyKey}:${index}`
+  let byKey = false // the run that was cut off is the one that a task's key names
+  const agent = await openAgentSession({
+    options,
+    world,
+    viewer,
+    openRun: ({ openRun, keys }) => {
+      byKey = tasks.some((_task, index) => openRun && keys.get(key(index) ?? '') === openRun.id)
+      return options.resume || byKey ? 'resume' : 'close'
+    },
+  })
+  const { live } = agent
+  const onStop = () => live.stop(stop.signal.reason)
+  stop.signal.addEventListener('abort', onStop)
+  if (stop.signal.aborted) onStop()
+
+  const answer = async (message: string, index: number) => {
+    const idempotencyKey = key(index)
+    await live.handle(
+      { type: 'prompt', message, ...(idempotencyKey === null ? {} : { idempotency_key: idempotencyKey }) },
+      viewer,
+    )
+    return answerOf(responses.pop(), json)
   }
-  const [response] = responses
-  return response ? answerOf(response) : { result: null, problem: 'the session gave no answer', good: false }
+  let good = false
+  let ended = false
+  try {
+    tellDamage(live, world)
+    const cut = byKey ? null : live.run
+    if (!cut && tasks.length === 0) throw fail('nothing_to_resume', { id: live.id })
+    good = cut ? shown(await goneOn(live, cut), output) : true
+    for (const [index, message] of tasks.entries()) {
+      if (!good || stop.signal.aborted) break
+      good = shown(await answer(message, index), output)
+    }
+  } finally {
+    ended = await endedCleanly(agent, world)
+  }
+  const stopped = stop.stopped()
+  if (stopped?.by === 'signal' && ended) {
+    world.stderr.write(`Stopped; nothing is left running. To go on: agent run --session-id ${live.id} "…"\n`)
+  }
+  return stopped?.exitCode ?? (good && ended ? 0 : EXIT_FAILED)
+}
+
+function shown(answer: Answer, output: RunOutput): boolean {
+  output.end(answer)
+  return answer.good
+}
+
+/** The end of the run that was cut off; there was no prompt here to respond to. */
+async function goneOn(live: LiveSession, cut: RunInFlight): Promise<Answer> {
+  const { error } = await cut.ended
+  const summary = runSummary(live.session.state(), cut.id)
+  const aborted = error?.code === 'aborted'
+  const problem = error && !aborted ? explain(error) : null
+  return { result: summary, problem, aborted, good: error === null && !summary?.refused }
 }
 
 const isPromptResult = compile(promptResult).check
 
-function answerOf(response: Response): Answer {
+function answerOf(response: Response | undefined, json: boolean): Answer {
+  if (!response) return { result: null, problem: 'the session gave no answer', aborted: false, good: false }
   const result = isPromptResult(response.data) ? response.data : null
-  if (response.success) return { result, problem: null, good: !result?.refused }
-  const advice = response.advice ? `. ${response.advice}` : ''
-  return { result, problem: `${response.error ?? 'failed'}${advice}`, good: false }
+  // A program that reads events finds the refusal there.
+  if (response.success) return { result, problem: null, aborted: false, good: json || !result?.refused }
+  if (response.code === 'aborted') return { result, problem: null, aborted: true, good: false } // by us
+  const problem = response.error ?? 'failed'
+  const advice = response.advice ? `${problem.replace(/[.\s]+$/, '')}. ${response.advice}` : problem
+  return { result, problem: advice, aborted: false, good: false }
+}
+
+function tellDamage(live: LiveSession, world: ProcessWorld): void {
+  for (const { segment, offset, reason } of live.session.log.damage)
+    world.stderr.write(`warning: ${segment} is damaged at byte ${offset}: ${reason}\n`)
+}
+
+/** Says what could not be ended. */
+async function endedCleanly(agent: AgentSession, world: ProcessWorld): Promise<boolean> {
+  try {
+    await agent.close(new DOMException('the command has ended', 'AbortError'))
+    return true
+  } catch (error) {
+    world.stderr.write(`${explain(error)}\n`)
+    return false
+  }
 }

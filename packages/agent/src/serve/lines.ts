@@ -10,6 +10,7 @@ export async function* lines(
   let bytes = 0
   const stop = () => stream.destroy?.()
   signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
     for await (const chunk of stream) {
       let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk

@@ -2,15 +2,13 @@
  * `agent serve` without a listener: commands in on stdin, frames out on stdout, one JSON object a line each; nothing
  * else is ever on stdout. At the end of stdin what was read is answered, a run in flight is aborted and recorded.
  */
-import type { Viewer } from '@beige/host'
-import { refusal } from '@beige/host'
+import { refusal, type Viewer } from '@beige/host'
 import { messageOf } from '@beige/protocol'
-import { agentHost } from '../agent-host.ts'
+import { openAgentSession } from '../agent-session.ts'
 import { fail } from '../errors.ts'
 import { agentOptions, type RawOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
-import { stopSignals } from '../run/stop-signals.ts'
-import { whichSession } from '../which-session.ts'
+import { stopSignals } from '../stop-signals.ts'
 import { lines } from './lines.ts'
 
 const MAX_COMMAND_BYTES = 8 * 1024 * 1024
@@ -18,33 +16,32 @@ const MAX_COMMAND_BYTES = 8 * 1024 * 1024
 export async function serveStdio(raw: RawOptions, world: ProcessWorld): Promise<number> {
   const options = agentOptions(raw, world)
   const stop = stopSignals(world)
-  const agent = await agentHost(options, world, 'resume')
+  const viewer: Viewer = {
+    origin: { kind: 'local' },
+    send: frame => void world.stdout.write(`${JSON.stringify(frame)}\n`),
+  }
   const answers = new Set<Promise<void>>()
   try {
-    const id = await whichSession(options, world.cwd, agent.store, world)
-    const live = await agent.host.session(id, { cwd: world.cwd, model: agent.model })
-    const viewer: Viewer = {
-      origin: { kind: 'local' },
-      send: frame => void world.stdout.write(`${JSON.stringify(frame)}\n`),
-    }
-    live.attach(viewer)
-    for await (const line of lines(world.stdin, MAX_COMMAND_BYTES, stop.signal)) {
-      const parsed = parseLine(line)
-      if (!parsed.ok) {
-        live.frames.private(viewer, { ...refusal(parsed.error), command: '' })
-        continue
+    const { live, close } = await openAgentSession({ options, world, viewer, openRun: () => 'resume' })
+    try {
+      for await (const line of lines(world.stdin, MAX_COMMAND_BYTES, stop.signal)) {
+        const parsed = parseLine(line)
+        if (!parsed.ok) {
+          live.frames.private(viewer, { ...refusal(parsed.error), command: '' })
+          continue
+        }
+        const answer = live.handle(parsed.value, viewer)
+        answers.add(answer)
+        answer.finally(() => answers.delete(answer))
       }
-      const answer = live.handle(parsed.value, viewer)
-      answers.add(answer)
-      answer.finally(() => answers.delete(answer))
+      const { aborted, reason } = stop.signal
+      live.stop(aborted ? reason : new DOMException('stdin was closed', 'AbortError'))
+      await Promise.all(answers)
+    } finally {
+      await close(new DOMException('the server stops', 'AbortError'))
     }
-    live.run?.abort(
-      stop.signal.aborted ? stop.signal.reason : new DOMException('stdin was closed', 'AbortError'),
-    )
-    await Promise.all(answers)
-    return stop.exitCode() ?? 0
+    return stop.stopped()?.exitCode ?? 0
   } finally {
-    await agent.close(new DOMException('the server stops', 'AbortError'))
     stop.dispose()
   }
 }

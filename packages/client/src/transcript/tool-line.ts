@@ -1,6 +1,10 @@
 /** One line that says what a tool call did: `bash    npm test    2.4 s  exit 1`. */
 import { duration, size } from './amounts.ts'
-import { oneLine } from './visible.ts'
+import { columns, oneLine, padded } from './visible.ts'
+
+const INDENT = 4 // columns before the line
+const MAX_NAME = 40 // a model may call anything
+const MAX_FACTS = 40
 
 export type ToolLine = { name: string; subject: string; facts: string }
 
@@ -39,11 +43,12 @@ export function factsOf(
 
 /** `width` 0: no padding and no cut. */
 export function lineOf(line: ToolLine, width: number): string {
-  if (width === 0) return `${line.name} ${oneLine(line.subject, 200)}  ${line.facts}`
-  const name = line.name.padEnd(7)
-  const room = width - 4 - name.length - 1 - line.facts.length - 2
+  const facts = oneLine(line.facts, MAX_FACTS)
+  if (width === 0) return `${oneLine(line.name, MAX_NAME)} ${oneLine(line.subject, 200)}  ${facts}`
+  const name = padded(oneLine(line.name, MAX_NAME), 7)
+  const room = width - INDENT - columns(name) - 1 - columns(facts) - 2
   const subject = oneLine(line.subject, Math.max(8, room))
-  return `${name} ${room > 8 ? subject.padEnd(room) : subject}  ${line.facts}`
+  return `${name} ${room > 8 ? padded(subject, room) : subject}  ${facts}`
 }
 
 /** The changed lines of a unified diff, without its headers. */

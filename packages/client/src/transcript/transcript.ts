@@ -2,15 +2,15 @@
  * Shows a run on a terminal as it goes on: text as it streams, a line a tool call, edits as diffs, a spinner while
  * something takes long. Knows nothing of the process it runs in: what it writes to and its clock are handed in.
  */
-import type { AgentEvent, Clock } from '@beige/protocol'
+import type { AgentEvent, Clock, ResultBlock } from '@beige/protocol'
 import { duration } from './amounts.ts'
 import { diffLines, factsOf, lineOf, subjectOf } from './tool-line.ts'
-import { oneLine, visible } from './visible.ts'
+import { oneLine, padded, visible } from './visible.ts'
 
 export type Terminal = {
   write(text: string): void
-  /** Columns. */
-  width: number
+  /** Columns; may change while it runs. */
+  readonly width: number
   color: boolean
   /** False: no line is ever rewritten. */
   live: boolean
@@ -36,6 +36,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const paint = painter(terminal.color)
   const calls = new Map<string, { name: string; subject: string; startedAt: number }>()
   let midLine = false
+  let heldLines = '' // line ends that are written when more text follows
   let doing: { what: string; since: number } | null = null
   let frame = 0
   let spinning = false
@@ -75,15 +76,21 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const newline = () => {
     if (midLine) terminal.write('\n')
     midLine = false
+    heldLines = ''
   }
 
   function text(part: string): void {
+    const all = heldLines + visible(part)
+    const shown = midLine ? all : all.replace(/^\n+/, '')
+    const body = shown.replace(/\n+$/, '')
+    heldLines = shown.slice(body.length)
+    if (body === '') return
     erase()
     if (!midLine)
-      terminal.write(options.speaker ? `  ${options.speaker.padEnd(8)} ` : `${paint.accent('⏺')} `)
+      terminal.write(options.speaker ? `  ${padded(options.speaker, 8)} ` : `${paint.accent('⏺')} `)
     midLine = true
     const indent = options.speaker ? ' '.repeat(11) : '  '
-    terminal.write(visible(part).replaceAll('\n', `\n${indent}`))
+    terminal.write(body.replaceAll('\n', `\n${indent}`))
   }
 
   function toolEnd(event: Extract<AgentEvent, { kind: 'tool_end' }>): void {
@@ -102,6 +109,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     })
     const shown = lineOf({ name: event.name, subject: call?.subject ?? '', facts }, terminal.width)
     line(`  ${paint.dim('⎿')} ${event.is_error ? paint.bad(shown) : shown}`)
+    if (event.is_error && typeof Reflect.get(details, 'exit_code') !== 'number') reason(event.result)
     const changed = diffLines(Reflect.get(details, 'diff'))
     const limit = options.maxDiffLines ?? DEFAULT_DIFF_LINES
     for (const one of changed.slice(0, limit)) {
@@ -109,6 +117,12 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       line(`    ${paint.dim('│')} ${one.startsWith('+') ? paint.good(cut) : paint.bad(cut)}`)
     }
     if (changed.length > limit) line(`    ${paint.dim(`│ … ${changed.length - limit} more lines`)}`)
+  }
+
+  /** Why a call failed, in its own words. */
+  function reason(result: readonly ResultBlock[]): void {
+    const [words = ''] = result.flatMap(block => (block.type === 'text' ? block.text.trim().split('\n') : []))
+    if (words !== '') line(`    ${paint.dim('│')} ${oneLine(words, Math.max(10, terminal.width - 7))}`)
   }
 
   return {

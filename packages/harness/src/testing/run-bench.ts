@@ -100,7 +100,7 @@ export async function runBench(script: Script, wire: WireName = 'anthropic'): Pr
       resumed: false,
       router,
       model: router.resolve('fake/scripted'),
-      systemPrompt: 'You are tested.',
+      systemPrompt: async () => 'You are tested.',
       tools,
       pipeline: createPipeline({
         tools,

@@ -23,7 +23,7 @@ export async function prompt(live: LiveSession, command: PromptCommand, viewer: 
   const run = await begin(live, command, viewer, names)
   const result = await run.ended
   if (result.error?.code === 'storage' || result.error?.code === 'session_superseded') throw result.error
-  return respond(live, names, run.id, frame => live.frames.numbered(frame))
+  return respond(live, names, run.id, frame => live.frames.numbered(frame), result.error?.advice)
 }
 
 // Between the check for a run in flight and its beginning lies a write: two prompts must not both pass (H55).
@@ -65,6 +65,7 @@ function respond(
   names: Names,
   runId: RunInFlight['id'],
   send: (frame: Parameters<LiveSession['frames']['numbered']>[0]) => void,
+  advice = '',
 ): void {
   const summary = runSummary(live.session.state(), runId)
   if (!summary) throw fail('bad_request', { reason: `run ${runId} has no end` })
@@ -77,6 +78,7 @@ function respond(
     ...(success
       ? {}
       : { code: summary.code ?? summary.outcome, error: summary.error ?? `the run ${summary.outcome}` }),
+    ...(success || advice === '' ? {} : { advice }),
   })
 }
 

@@ -1,0 +1,120 @@
+/** Opens the one session that `run` or `serve` is about: router, store, sandbox and host out of the options. */
+import { createLocks, createPipeline, readContextFiles, systemPrompt, toolset } from '@beige/harness'
+import { createHost, type LiveSession, type MakeSetup, type SessionSetup, type Viewer } from '@beige/host'
+import { createModelRouter, type ModelRouter, takeProviderVariables, warmUp } from '@beige/models'
+import { driverOptionsFrom } from '@beige/sandbox'
+import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
+import { agentHands, hasNotes, workdirOf } from './hands.ts'
+import type { AgentOptions } from './options.ts'
+import { logIsTheAudit, offeredTools } from './permissions.ts'
+import type { ProcessWorld } from './process-world.ts'
+import { VERSION } from './version.ts'
+import { whichSession } from './which-session.ts'
+
+export type AgentSession = {
+  live: LiveSession
+  /** Ends the run, the sandbox and the session. Rejects where something could not be ended. */
+  close(reason: unknown): Promise<void>
+}
+
+export type AgentSessionParts = {
+  options: AgentOptions
+  world: ProcessWorld
+  /** Attached before anything happens. */
+  viewer: Viewer
+  /** What becomes of a run that was cut off. */
+  openRun: (state: SessionState) => SessionSetup['openRun']
+}
+
+/** Throws `no_route` and `unknown_model` of a new session before anything is made. */
+export async function openAgentSession(parts: AgentSessionParts): Promise<AgentSession> {
+  const { options, world, viewer } = parts
+  const { clock, random } = world
+  const router = await createModelRouter({
+    env: takeProviderVariables(world.env),
+    clock,
+    userAgent: `beige-agent/${VERSION}`,
+  })
+  const store = options.persistent
+    ? createFilesStore({ root: options.sessionDir, clock, random })
+    : createMemoryStore({ clock, random })
+  const id = await whichSession(options, world.cwd, store, world)
+  // A session that is there may have a model of its own, which its first record says.
+  const fixed = options.modelFlag !== null || !(await store.exists(id))
+  const model = fixed ? modelNamed(router, options.modelFlag ?? options.model) : null
+
+  const host = createHost({
+    store,
+    clock,
+    random,
+    makeSetup: setupOf(parts, router),
+    waiting: (_id, atMostMs) =>
+      world.stderr.write(
+        `session ${id} was not closed by its last owner; waiting ${Math.ceil(atMostMs / 1000)} s to see that it is gone\n`,
+      ),
+  })
+  try {
+    const fresh = { cwd: world.cwd, ...(model ? { model: `${model.provider}/${model.id}` } : {}) }
+    const live = await host.session(id, fresh, viewer)
+    return { live, close: reason => host.close(reason) }
+  } catch (error) {
+    await host.close(error)
+    throw error
+  }
+}
+
+function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRouter): MakeSetup {
+  const { clock } = world
+  const tools = toolset('coding')
+  const pipeline = createPipeline({
+    tools,
+    policy: offeredTools(tools),
+    audit: logIsTheAudit,
+    clock,
+    locks: createLocks(),
+  })
+  const drivers = driverOptionsFrom(world.env)
+  return async session => {
+    const state = session.state()
+    const { cwd } = world
+    const hands = agentHands(options, session.log.id, cwd, drivers, text =>
+      world.stderr.write(`warning: ${text}\n`),
+    )
+    const workdir = workdirOf(options, cwd)
+    return {
+      router,
+      model: modelNamed(router, options.modelFlag ?? state.session.model ?? options.model),
+      tools,
+      pipeline,
+      hands,
+      workdir,
+      openRun: openRun(state),
+      callEnv: () => ({}),
+      systemPrompt: async signal =>
+        systemPrompt({
+          workdir,
+          notes: (await hasNotes(options, cwd))
+            ? await readContextFiles((await hands.open(signal)).exec, workdir, signal)
+            : [],
+          ...(options.systemPrompt === null ? {} : { base: options.systemPrompt }),
+        }),
+      promptContext: async () => contextOf(clock.now(), state.session.cwd !== cwd),
+      close: () => hands.close(),
+      ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
+    }
+  }
+}
+
+/** The provider's library loads while the session opens; what fails there fails again, with its reason, when it is used. */
+function modelNamed(router: ModelRouter, name: string): SessionSetup['model'] {
+  const model = router.resolve(name)
+  warmUp(model).catch(() => {})
+  return model
+}
+
+/** Facts that move, so they go with the prompt and not into the cached system text. */
+function contextOf(nowMs: number, elsewhere: boolean): string {
+  const facts = [`date: ${new Date(nowMs).toISOString().slice(0, 10)}`]
+  if (elsewhere) facts.push('the workspace is another directory than the one this session began in')
+  return `<context>\n${facts.join('\n')}\n</context>`
+}
