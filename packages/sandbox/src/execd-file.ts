@@ -4,8 +4,8 @@ import { arch } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { fail } from './errors.ts'
 
-// Beside the built package, then in the workspace from `src/` and from `dist/`.
-const PLACES = ['./execd/', '../execd/', '../../execd/dist/']
+// Beside the built program or its chunks, then in the workspace from `src/`, from `dist/` and from `dist/chunks/`.
+const PLACES = ['./execd/', '../execd/', '../../execd/dist/', '../../../execd/dist/']
 
 /** The given path, or the built file beside this package. */
 export function findExecd(given?: string): string {
