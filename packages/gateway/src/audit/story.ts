@@ -24,6 +24,10 @@ export function createCallAudit(parts: {
   args: 'redacted' | 'hash'
   /** Asked at the start and again at the end of a call. */
   identityOf(story: AuditStory): CallIdentity
+  /** Bytes that went to a caller's streams; null where the result holds the output. */
+  streamedBytes(story: AuditStory): number | null
+  /** Told when a call's start is on disk. */
+  onStart?(story: AuditStory): void
   /** Told when a call is over, whatever became of it. */
   onEnd?(story: AuditStory): void
 }): Audit {
@@ -46,10 +50,15 @@ export function createCallAudit(parts: {
     }
   }
   return {
-    start: story => parts.log.append({ phase: 'start', ...storyOf(story), decision: 'allowed' }),
+    async start(story) {
+      await parts.log.append({ phase: 'start', ...storyOf(story), decision: 'allowed' })
+      parts.onStart?.(story)
+    },
     async end(story, decision, end) {
+      const outputBytes = parts.streamedBytes(story) ?? end?.outputBytes ?? 0
+      const told = end === null ? null : { ...end, outputBytes }
       try {
-        await parts.log.append(endOf(storyOf(story), decision, end, parts.redact))
+        await parts.log.append(endOf(storyOf(story), decision, told, parts.redact))
       } finally {
         parts.onEnd?.(story)
       }

@@ -80,8 +80,10 @@ export function createPluginCalls(plugin: string, process: () => PluginProcess, 
       },
     }
     const over = new AbortController()
+    const aborted = Promise.withResolvers<number>()
     let isCancelled = false
     const cancel = () => {
+      aborted.resolve(0)
       if (isCancelled || over.signal.aborted) return
       isCancelled = true
       tell(PLUGIN_FRAME.cancel, id)
@@ -102,7 +104,9 @@ export function createPluginCalls(plugin: string, process: () => PluginProcess, 
       // Output that nobody can take any more: its reader is gone, so the call has no purpose.
       drained.catch(cancel)
       const end = await ended.promise
-      return { ...end, outputBytes: await drained.catch(() => 0) }
+      // Nobody has to take the output of a call that was cancelled.
+      const outputBytes = await Promise.race([drained.catch(() => 0), aborted.promise])
+      return { ...end, outputBytes }
     } finally {
       over.abort()
       signal.removeEventListener('abort', cancel)
