@@ -18,7 +18,7 @@ export type DriverOptions = {
   execdPath?: string
   /** `unix:///path` of the engine; absent: `/var/run/docker.sock`. */
   dockerHost?: string
-  /** Environment of commands on the `host` driver; absent: a plain PATH. */
+  /** Environment of commands on the `host` driver; absent: a plain PATH, the workspace as HOME. */
   hostEnv?: Readonly<Record<string, string>>
 }
 
@@ -72,6 +72,6 @@ export function driverOptionsFrom(env: Readonly<Record<string, string | undefine
   return {
     ...(env.BEIGE_EXECD ? { execdPath: env.BEIGE_EXECD } : {}),
     ...(env.DOCKER_HOST ? { dockerHost: env.DOCKER_HOST } : {}),
-    ...(env.PATH ? { hostEnv: { PATH: env.PATH } } : {}),
+    hostEnv: { ...(env.PATH ? { PATH: env.PATH } : {}), ...(env.HOME ? { HOME: env.HOME } : {}) },
   }
 }

@@ -1,11 +1,15 @@
 /** A sandbox outlives whoever opened it, and one that died or is not what was asked for is made again. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isError } from '@beige/protocol'
 import { sh, testOnDrivers } from '../../test/machine.ts'
 import { DEFAULT_LIMITS } from '../sandbox.ts'
+import { createEngine } from './docker/engine.ts'
+import { DEFAULT_SOCKET } from './docker/index.ts'
+import { isAlive } from './host-process.ts'
 
 testOnDrivers('opened twice it is the same one', async ({ open, signal }) => {
   const first = await open()
@@ -59,11 +63,43 @@ testOnDrivers('it can sleep and wake', async ({ open, signal }) => {
   assert.equal((await open()).generation, sandbox.generation) // opening wakes it
 })
 
-testOnDrivers('an abort while it is opened leaves nothing', async ({ spec, driver, open }) => {
-  const abort = new AbortController()
-  const opening = driver.open(spec(), abort.signal)
-  abort.abort()
-  await assert.rejects(opening, { code: 'aborted' })
-  const sandbox = await open()
-  assert.equal(sandbox.driver, driver.name)
+testOnDrivers(
+  'an abort at any moment of the opening leaves nothing',
+  async ({ spec, driver, open, signal }) => {
+    const stateFile = join(spec().runDir, 'sandbox.json')
+    for (const turns of [0, 1, 4, 16, 64, 256, 1024]) {
+      const abort = new AbortController()
+      const opening = driver.open(spec(), abort.signal)
+      const settled = opening.then(
+        sandbox => sandbox.close(),
+        error => assert.ok(isError(error, 'aborted'), String(error)),
+      )
+      for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+      abort.abort()
+      await settled
+      if (!existsSync(stateFile)) continue // nothing had been started
+      const { handle } = JSON.parse(readFileSync(stateFile, 'utf8'))
+      if (handle.pid) assert.equal(isAlive(handle), false, `after ${turns} turns`)
+      else assert.equal(await createEngine(DEFAULT_SOCKET).find(handle.containerId, signal), null)
+    }
+    assert.equal((await open()).driver, driver.name)
+  },
+)
+
+testOnDrivers('twenty at once, each its own', async ({ driver, spec, folder, signal }) => {
+  const names = Array.from({ length: 20 }, (_none, at) => `${spec().id}-${at}`)
+  const all = await Promise.all(
+    names.map(id => {
+      const own = { id, workspaceDir: join(folder, id, 'workspace'), runDir: join(folder, id, 'run') }
+      return driver.open(spec(own), signal)
+    }),
+  )
+  try {
+    assert.equal(new Set(all.map(sandbox => sandbox.generation)).size, names.length)
+    await Promise.all(all.map(({ exec }, at) => sh(exec, 'echo "$1" > mine', signal, `${at}`)))
+    const seen = await Promise.all(all.map(({ exec }) => sh(exec, 'cat mine', signal)))
+    assert.deepEqual(seen.map(Number), [...names.keys()])
+  } finally {
+    await Promise.all(all.map(sandbox => sandbox.close()))
+  }
 })

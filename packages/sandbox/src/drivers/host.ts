@@ -1,7 +1,6 @@
 /** No sandbox: execd on this machine, as the workspace's owner. Only by name; nothing here keeps a command from anything. */
 import { spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync } from 'node:fs'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fail } from '../errors.ts'
 import { findExecd } from '../execd-file.ts'
@@ -18,7 +17,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export type HostOptions = {
   execdPath?: string
-  /** What commands get beside the spec's own; a main program gives its PATH. Never its whole environment: it has keys. */
+  /** What commands get beside the spec's own; a main program gives its PATH and HOME. Never its whole environment: it has keys. */
   env?: Readonly<Record<string, string>>
 }
 
@@ -40,9 +39,9 @@ export function hostDriver(options: HostOptions = {}): SandboxDriver {
 function hostEnv(spec: SandboxSpec, workspace: Workspace, base: Readonly<Record<string, string>>) {
   const path = base.PATH ?? PATH
   return {
-    HOME: isRoot() ? workspace.path : userInfo().homedir,
     LANG: 'C.UTF-8',
     ...base,
+    HOME: isRoot() || base.HOME === undefined ? workspace.path : base.HOME, // root's is not its user's
     PATH: spec.launchersDir ? `${spec.launchersDir}:${path}` : path,
     ...spec.env,
     EXECD_LISTEN: 'unix:/proc/self/fd/3/exec.sock', // by the folder's descriptor: its path may be too long for a socket

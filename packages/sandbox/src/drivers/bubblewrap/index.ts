@@ -82,7 +82,7 @@ function placeOf(
         limitByProcess: groups === null,
         canDisableUserns: found.canDisableUserns,
       }
-      const started = await startBwrap(found.bwrap, bwrapOptions(plan), insideCommand(plan), logFile, signal)
+      const started = await startBwrap(found.bwrap, bwrapOptions(plan), insideCommand(plan), logFile)
       const process = started && identify(started.pid)
       if (!started || !process) {
         await removeGroup(groups ?? [])

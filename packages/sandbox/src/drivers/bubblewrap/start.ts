@@ -5,6 +5,7 @@ import { Readable, Writable } from 'node:stream'
 import { fail } from '../../errors.ts'
 
 const MAX_INFO_BYTES = 4096
+const INFO_MS = 10_000 // for bwrap to make its namespaces, which takes milliseconds
 
 export type StartedBwrap = {
   /** Process 1 of the sandbox, by its number on the host. */
@@ -18,7 +19,6 @@ export async function startBwrap(
   options: readonly string[],
   command: readonly string[],
   logFile: string,
-  signal: AbortSignal,
 ): Promise<StartedBwrap | null> {
   const log = openSync(logFile, 'w', 0o600)
   let child: ChildProcess
@@ -41,11 +41,11 @@ export async function startBwrap(
   }
   for (const pipe of [child, args, info, block]) pipe.on('error', () => undefined) // seen as a missing pid
   child.unref()
-  const kill = () => child.kill('SIGKILL')
-  signal.addEventListener('abort', kill, { once: true })
+  // Not by a caller's signal: what it has started must be known before anybody can end it.
+  const timer = setTimeout(() => child.kill('SIGKILL'), INFO_MS)
   args.end(Buffer.from(options.map(option => `${option}\0`).join('')))
   const pid = await readPid(info)
-  signal.removeEventListener('abort', kill)
+  clearTimeout(timer)
   if (pid === null) {
     block.destroy()
     return null

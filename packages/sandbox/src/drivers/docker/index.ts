@@ -84,10 +84,12 @@ function placeOf(
 
     async start(record, signal) {
       const config = containerConfig({ spec, folder, workspace, image: image.name, usr: image.usr, labels })
-      const id = await engine.create(name, config, signal)
+      // Not by the caller's signal: the engine goes on with what a closed connection asked for, and we must know its id.
+      const id = await engine.create(name, config, deadline())
       if (id === null) throw fail('foreign_container', { name })
       record({ containerId: id })
-      await engine.start(id, signal)
+      if (signal.aborted) throw fail('aborted', { what: `starting ${name}` })
+      await engine.start(id, deadline())
       return { containerId: id }
     },
 
