@@ -45,13 +45,19 @@ pub fn from_environment() -> Result<Config, BadValue> {
 
 fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Config, BadValue> {
     let text = |name: &str| -> Result<Option<String>, BadValue> {
-        variable(name).map(|value| value.into_string().map_err(|_| format!("{name}: is not UTF-8"))).transpose()
+        variable(name)
+            .map(|value| value.into_string().map_err(|_| format!("{name}: is not UTF-8")))
+            .transpose()
     };
     let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match text(name)? {
         None => Ok(default),
         Some(value) => match value.parse() {
             Ok(number) if range.contains(&number) => Ok(number),
-            _ => Err(format!("{name}: {value:?} is not a whole number from {} to {}", range.start(), range.end())),
+            _ => Err(format!(
+                "{name}: {value:?} is not a whole number from {} to {}",
+                range.start(),
+                range.end()
+            )),
         },
     };
     let listen = match variable("EXECD_LISTEN") {
@@ -65,10 +71,12 @@ fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Config, BadValue>
         Some(other) => return Err(format!("EXECD_PEERS: {other:?} is neither any nor outside")),
     };
     let token = variable("EXECD_BEARER_FILE").map(|path| read_token(Path::new(&path))).transpose()?;
-    if let (Listen::Tcp(address), None) = (&listen, &token) {
-        if !address.ip().is_loopback() {
-            return Err(format!("EXECD_LISTEN: {address} is not a loopback address; set EXECD_BEARER_FILE first"));
-        }
+    if let (Listen::Tcp(address), None) = (&listen, &token)
+        && !address.ip().is_loopback()
+    {
+        return Err(format!(
+            "EXECD_LISTEN: {address} is not a loopback address; set EXECD_BEARER_FILE first"
+        ));
     }
     let root = match variable("EXECD_ROOT").map(PathBuf::from) {
         None if Path::new("/workspace").is_dir() => PathBuf::from("/workspace"),
@@ -120,7 +128,9 @@ fn parse_listen(value: OsString) -> Result<Listen, BadValue> {
         Some(port) => Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
         None => text.parse().ok(),
     };
-    address.map(Listen::Tcp).ok_or_else(|| format!("EXECD_LISTEN: {text:?} is neither address:port nor unix:/path"))
+    address
+        .map(Listen::Tcp)
+        .ok_or_else(|| format!("EXECD_LISTEN: {text:?} is neither address:port nor unix:/path"))
 }
 
 fn find_run_as(name: &str) -> Result<User, BadValue> {

@@ -100,10 +100,9 @@ fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
             exchange.send_json(200, r#"{"stopped":true}"#);
             Ok(())
         }
-        (_, "/" | "health" | "files" | "stat" | "list" | "shutdown") => Err(Failure {
-            status: 405,
-            ..bad_request(format!("{} is not for this path", head.method))
-        }),
+        (_, "/" | "health" | "files" | "stat" | "list" | "shutdown") => {
+            Err(Failure { status: 405, ..bad_request(format!("{} is not for this path", head.method)) })
+        }
         _ => Err(fail(Code::NotFound, "there is no such call")),
     }
 }
@@ -120,7 +119,9 @@ fn check_caller(service: &Service, head: &Head) -> Answer<()> {
                 false => Err(refused()),
             }
         }
-        None if service.is_tcp() && (head.header("origin").is_some() || !is_local_name(head)) => Err(refused()),
+        None if service.is_tcp() && (head.header("origin").is_some() || !is_local_name(head)) => {
+            Err(refused())
+        }
         None => Ok(()),
     }
 }
@@ -130,7 +131,9 @@ fn is_local_name(head: &Head) -> bool {
     let host = String::from_utf8_lossy(head.header("host").unwrap_or_default()).into_owned();
     let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _port)| name);
     let bare = name.trim_matches(['[', ']']);
-    name == "localhost" || bare.parse::<std::net::IpAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok()
+    name == "localhost"
+        || bare.parse::<std::net::IpAddr>().is_ok()
+        || host.parse::<std::net::IpAddr>().is_ok()
 }
 
 /// Takes the same time wherever the first difference is.

@@ -71,7 +71,9 @@ pub fn system(doing: &str, error: &io::Error) -> Failure {
     let (code, status) = match error.raw_os_error().unwrap_or(0) {
         libc::ENOENT | libc::ENOTDIR => (Code::NotFound, 404),
         libc::EACCES | libc::EPERM | libc::EROFS | libc::ETXTBSY => (Code::BadRequest, 403),
-        libc::EISDIR | libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL | libc::ENXIO => (Code::BadRequest, 400),
+        libc::EISDIR | libc::ENAMETOOLONG | libc::ELOOP | libc::EINVAL | libc::ENXIO => {
+            (Code::BadRequest, 400)
+        }
         libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY => (Code::Conflict, 409),
         libc::EFBIG => (Code::TooLarge, 413),
         libc::ENOSPC | libc::EDQUOT => (Code::Limit, 507),

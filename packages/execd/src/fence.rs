@@ -16,7 +16,8 @@ pub struct Fences(Mutex<HashMap<String, u64>>);
 impl Fences {
     /// Checks and remembers the header's value.
     pub fn pass(&self, header: &[u8]) -> Answer<()> {
-        let (scope, number) = parse(header).ok_or_else(|| bad_request("X-Exec-Fence is not \"<scope> <n>\""))?;
+        let (scope, number) =
+            parse(header).ok_or_else(|| bad_request("X-Exec-Fence is not \"<scope> <n>\""))?;
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = held.len() >= MAX_SCOPES;
         match held.get_mut(scope) {
@@ -39,7 +40,8 @@ impl Fences {
 fn parse(header: &[u8]) -> Option<(&str, u64)> {
     let (scope, number) = std::str::from_utf8(header).ok()?.split_once(' ')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let is_scope = (1..=MAX_SCOPE_BYTES).contains(&scope.len()) && scope.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_scope =
+        (1..=MAX_SCOPE_BYTES).contains(&scope.len()) && scope.bytes().all(|byte| byte.is_ascii_graphic());
     if is_number && is_scope { Some((scope, number.parse().ok()?)) } else { None }
 }
 
@@ -60,7 +62,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_a_bad_request() {
-        for header in [&b"s1"[..], b"s1 ", b" 1", b"s1 -1", b"s1 1 2", b"s1 x", b"\xff 1", b"s1 99999999999999999999"] {
+        for header in
+            [&b"s1"[..], b"s1 ", b" 1", b"s1 -1", b"s1 1 2", b"s1 x", b"\xff 1", b"s1 99999999999999999999"]
+        {
             assert_eq!(Fences::default().pass(header).expect_err("bad").code, Code::BadRequest);
         }
     }

@@ -14,11 +14,16 @@ pub struct User {
 pub fn find_user(name_or_uid: &str, passwd: &str, group: &str) -> Option<User> {
     let number = name_or_uid.parse::<u32>().ok();
     let entry = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| {
-        fields.len() >= 6 && (fields[0] == name_or_uid || number.is_some_and(|uid| fields[2].parse() == Ok(uid)))
+        fields.len() >= 6
+            && (fields[0] == name_or_uid || number.is_some_and(|uid| fields[2].parse() == Ok(uid)))
     });
     let Some(fields) = entry else {
         let uid = number?;
-        return Some(User { name: None, home: None, identity: Identity { uid, gid: uid, groups: vec![uid] } });
+        return Some(User {
+            name: None,
+            home: None,
+            identity: Identity { uid, gid: uid, groups: vec![uid] },
+        });
     };
     let (uid, gid) = (fields[2].parse().ok()?, fields[3].parse().ok()?);
     let mut groups = vec![gid];
@@ -36,7 +41,9 @@ pub fn find_user(name_or_uid: &str, passwd: &str, group: &str) -> Option<User> {
 
 /// `find_user` with the files of this system.
 pub fn look_up(name_or_uid: &str) -> Option<User> {
-    let read = |path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let read = |path| {
+        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    };
     find_user(name_or_uid, &read("/etc/passwd"), &read("/etc/group"))
 }
 

@@ -22,6 +22,8 @@ use crate::sys::{identity, memory, seccomp, socket};
 
 /// More than the commands that may run at once by default, so that a caller who wants to ask about them gets in.
 const MAX_CONNECTIONS: usize = 512;
+/// Four for each of 4096 commands, and as many more.
+const MAX_OPEN_FILES: u64 = 32_768;
 /// Of address space: a thread touches a few pages of it. The C library keeps 40 MiB of ended threads' stacks for the next
 /// ones, which is ten of these, and would be hundreds of small ones with their pages.
 const STACK_BYTES: usize = 4 * 1024 * 1024;
@@ -52,6 +54,7 @@ fn start() -> Result<(), (u8, String)> {
     }
     let signals = signals::open(&[signals::CHILD, signals::TERMINATE, signals::INTERRUPT, signals::HANGUP]);
     let signals = signals.map_err(failed("signalfd"))?;
+    let open_files = identity::raise_open_files(MAX_OPEN_FILES);
     // The socket is for execd's user alone; the commands' mask is the one that execd was started with.
     let umask = identity::set_umask(0o177);
     let listener = Listener::bind(&config.listen).map_err(|error| {
@@ -60,7 +63,7 @@ fn start() -> Result<(), (u8, String)> {
     })?;
     identity::set_umask(umask);
     let stop = Arc::new(Flag::new().map_err(failed("eventfd"))?);
-    let service = Arc::new(Service::new(config, umask, stop));
+    let service = Arc::new(Service::new(config, umask, open_files, stop));
     memory::release();
     log::info(&format!("listening, instance {}", service.instance));
     accept_until_stopped(&service, &listener, &signals);
@@ -71,7 +74,8 @@ fn start() -> Result<(), (u8, String)> {
 fn accept_until_stopped(service: &Arc<Service>, listener: &Listener, signals: &SignalFd) {
     let mut sweep_again = None;
     loop {
-        let mut fds = [Interest::read(signals.fd()), Interest::read(listener.fd()), Interest::read(service.stop.fd())];
+        let mut fds =
+            [Interest::read(signals.fd()), Interest::read(listener.fd()), Interest::read(service.stop.fd())];
         // Without EXECD_IDLE_EXIT_S and without strays there is no time at all, and so no wakeup.
         let idle_left = service.config.idle_exit.map(|limit| limit.saturating_sub(service.idle_time()));
         if idle_left.is_some_and(|left| left.is_zero()) {
@@ -125,10 +129,10 @@ fn accept(service: &Arc<Service>, listener: &Listener) {
     let guard = Connected(service.clone());
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
-        if let Some(user) = &guard.0.config.run_as {
-            if let Err(error) = identity::act_on_files_as(&user.identity) {
-                return log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(&error)));
-            }
+        if let Some(user) = &guard.0.config.run_as
+            && let Err(error) = identity::act_on_files_as(&user.identity)
+        {
+            return log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(&error)));
         }
         connection::serve(&guard.0, socket);
     });

@@ -13,6 +13,7 @@ use crate::random;
 use crate::reaper::Reaper;
 use crate::run::environment::Environment;
 use crate::sys::fd::Flag;
+use crate::sys::identity::OpenFiles;
 
 pub struct Service {
     pub config: Config,
@@ -24,6 +25,7 @@ pub struct Service {
     /// Raised once, when execd is to end: every connection watches it.
     pub stop: Arc<Flag>,
     pub umask: u32,
+    pub open_files: OpenFiles,
     /// The standard input of a command that was given none. Absent where a sandbox has no /dev/null.
     pub dev_null: Option<OwnedFd>,
     /// Held from the last look at a file's ETag to the rename that relies on it.
@@ -38,7 +40,7 @@ pub struct Service {
 const STOP_TIME: Duration = Duration::from_secs(6);
 
 impl Service {
-    pub fn new(config: Config, umask: u32, stop: Arc<Flag>) -> Service {
+    pub fn new(config: Config, umask: u32, open_files: OpenFiles, stop: Arc<Flag>) -> Service {
         Service {
             instance: random::name(),
             environment: Environment::of_this_process(&config),
@@ -46,6 +48,7 @@ impl Service {
             reaper: Reaper::default(),
             stop,
             umask,
+            open_files,
             dev_null: File::open("/dev/null").ok().map(OwnedFd::from),
             rename: Mutex::default(),
             running: Mutex::default(),

@@ -6,7 +6,11 @@ import { newMarker, processesWith, skip, startExecd } from './execd.ts'
 test('a neighbour of a command that timed out runs on', { skip }, async t => {
   const execd = await startExecd(t)
   const marker = newMarker()
-  const neighbour = await execd.stream({ command: 'sh', args: ['-c', 'echo up; read line; echo end', marker], env: { A: '1' } })
+  const neighbour = await execd.stream({
+    command: 'sh',
+    args: ['-c', 'echo up; read line; echo end', marker],
+    env: { A: '1' },
+  })
   await neighbour.frames.next()
   const answer = await execd.run({ command: 'sh', args: ['-c', 'sleep 600'], timeout_ms: 100 })
   assert.equal(answer.timed_out, true)

@@ -24,10 +24,19 @@ for (const [name, script] of Object.entries({
 test('stream: the exit frame says it too', { skip }, async t => {
   const execd = await startExecd(t)
   const marker = newMarker()
-  const { frames } = await execd.stream({ command: 'sh', args: ['-c', `sh -c '${LOOP}' ${marker} & echo hi`] })
+  const { frames } = await execd.stream({
+    command: 'sh',
+    args: ['-c', `sh -c '${LOOP}' ${marker} & echo hi`],
+  })
   const all = await Array.fromAsync(frames)
   assert.deepEqual(processesWith(marker), [])
-  assert.deepEqual(all.at(-1), { type: 'exit', exit_code: 0, signal: null, timed_out: false, held_pipes: true })
+  assert.deepEqual(all.at(-1), {
+    type: 'exit',
+    exit_code: 0,
+    signal: null,
+    timed_out: false,
+    held_pipes: true,
+  })
 })
 
 test('a leftover that holds no pipe is swept without a word', { skip }, async t => {

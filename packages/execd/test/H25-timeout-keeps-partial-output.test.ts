@@ -19,7 +19,9 @@ test('stream', { skip }, async t => {
   const execd = await startExecd(t)
   const { frames } = await execd.stream({ command: 'sh', args: ['-c', SCRIPT], timeout_ms: 500 })
   const all = await Array.fromAsync(frames)
-  const stdout = all.filter(frame => frame.type === 'stdout').map(frame => Buffer.from(frame.data ?? '', 'base64'))
+  const stdout = all
+    .filter(frame => frame.type === 'stdout')
+    .map(frame => Buffer.from(frame.data ?? '', 'base64'))
   assert.equal(Buffer.concat(stdout).toString(), 'out\nbye\n')
   assert.deepEqual(all.at(-1), { type: 'exit', exit_code: 7, signal: null, timed_out: true })
 })

@@ -21,7 +21,9 @@ test('no zombie is seen from inside while orphans end', { skip }, async t => {
 
 test('as PID 1 too', { skip: needsRoot }, async t => {
   const execd = await startExecd(t, { EXECD_PEERS: 'any' }, IN_NAMESPACE)
-  const answer = await execd.run({ command: 'sh', args: ['-c', `${MANY_ORPHANS}; ps -e -o stat= | grep -c Z`] })
+  const answer = await execd.run({
+    command: 'sh',
+    args: ['-c', `${MANY_ORPHANS}; ps -e -o stat= | grep -c Z`],
+  })
   assert.equal(answer.stdout.toString().trim(), '0')
 })
-

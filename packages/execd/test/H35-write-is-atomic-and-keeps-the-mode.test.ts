@@ -27,7 +27,9 @@ test('a reader beside many writes sees whole files only', { skip }, async t => {
   assert.deepEqual(readdirSync(execd.root), ['f'])
 })
 
-test('the mode of the old file, an asked mode, and what the umask leaves for a new one', { skip }, async t => {
+test('the mode of the old file, an asked mode, and what the umask leaves for a new one', {
+  skip,
+}, async t => {
   const execd = await startExecd(t)
   const file = join(execd.root, 'f')
   const mode = () => statSync(file).mode & 0o7777
@@ -70,7 +72,9 @@ test('a write that is broken off leaves the old file and nothing beside it', { s
   await execd.send('PUT', '/files?path=f', 'old')
   const socket = connect(execd.socketPath)
   socket.on('error', () => {})
-  socket.write(`PUT /files?path=f HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`)
+  socket.write(
+    `PUT /files?path=f HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(100_000)}`,
+  )
   await until('the new file has begun', () => readdirSync(execd.root).length === 2)
   socket.destroy()
   await until('it is gone', () => readdirSync(execd.root).length === 1)

@@ -1,5 +1,6 @@
 /** What a command is given, and what its end says. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,7 +10,10 @@ test('exit codes, signals and the two outputs', { skip }, async t => {
   const execd = await startExecd(t)
   for (const code of [0, 1, 3, 127, 255]) {
     const answer = await execd.run({ command: 'sh', args: ['-c', `echo out; echo err >&2; exit ${code}`] })
-    assert.deepEqual([answer.status, answer.exit_code, answer.signal, answer.timed_out], [200, code, null, false])
+    assert.deepEqual(
+      [answer.status, answer.exit_code, answer.signal, answer.timed_out],
+      [200, code, null, false],
+    )
     assert.deepEqual([answer.stdout.toString(), answer.stderr.toString()], ['out\n', 'err\n'])
   }
   for (const signal of ['SIGKILL', 'SIGTERM', 'SIGSEGV']) {
@@ -18,7 +22,9 @@ test('exit codes, signals and the two outputs', { skip }, async t => {
   }
 })
 
-test('a missing program is 127, one that can not run 126, a missing folder 126 with a plain word', { skip }, async t => {
+test('a missing program is 127, one that can not run 126, a missing folder 126 with a plain word', {
+  skip,
+}, async t => {
   const execd = await startExecd(t)
   const missing = await execd.run({ command: 'no-such-program' })
   assert.deepEqual([missing.status, missing.exit_code], [200, 127])
@@ -32,7 +38,8 @@ test('a missing program is 127, one that can not run 126, a missing folder 126 w
 test('cwd is the root, or beneath it when relative', { skip }, async t => {
   const execd = await startExecd(t)
   mkdirSync(join(execd.root, 'a b'))
-  const cwd = async (cwd?: string) => (await execd.run({ command: 'pwd', ...(cwd ? { cwd } : {}) })).stdout.toString()
+  const cwd = async (cwd?: string) =>
+    (await execd.run({ command: 'pwd', ...(cwd ? { cwd } : {}) })).stdout.toString()
   assert.equal(await cwd(), `${realpathSync(execd.root)}\n`)
   assert.equal(await cwd('a b'), `${realpathSync(execd.root)}/a b\n`)
   assert.equal(await cwd('/'), '/\n')
@@ -69,11 +76,16 @@ test('without stdin there is an end, and no pipe that a search tool would read',
   assert.equal(answer.stdout.toString(), '/dev/null\n')
 })
 
-test('a command starts clean: three descriptors, no signal blocked or ignored, a session of its own', { skip }, async t => {
+test('a command starts clean: three descriptors, no signal blocked or ignored, a session of its own', {
+  skip,
+}, async t => {
   const execd = await startExecd(t)
   const { stdout } = await execd.run({
     command: 'sh',
-    args: ['-c', 'ls /proc/$$/fd | tr "\\n" " "; grep -E "^Sig(Blk|Ign)" /proc/$$/status; cut -d" " -f1,5,6 /proc/$$/stat'],
+    args: [
+      '-c',
+      'ls /proc/$$/fd | tr "\\n" " "; grep -E "^Sig(Blk|Ign)" /proc/$$/status; cut -d" " -f1,5,6 /proc/$$/stat',
+    ],
   })
   const [first, ignored, ids] = stdout.toString().trimEnd().split('\n')
   assert.equal(first, '0 1 2 SigBlk:\t0000000000000000')
@@ -82,20 +94,35 @@ test('a command starts clean: three descriptors, no signal blocked or ignored, a
   assert.deepEqual([group, session], [pid, pid])
 })
 
+test('a command has the limits that execd was started with', { skip }, async t => {
+  const execd = await startExecd(t)
+  const { stdout } = await execd.run({ command: 'sh', args: ['-c', 'ulimit -Sn; ulimit -Hn'] })
+  assert.equal(stdout.toString(), execFileSync('sh', ['-c', 'ulimit -Sn; ulimit -Hn'], { encoding: 'utf8' }))
+})
+
 test('a command can gain no privilege and make no namespace', { skip }, async t => {
   const execd = await startExecd(t)
-  const status = await execd.run({ command: 'grep', args: ['-E', '^(NoNewPrivs|Seccomp):', '/proc/self/status'] })
+  const status = await execd.run({
+    command: 'grep',
+    args: ['-E', '^(NoNewPrivs|Seccomp):', '/proc/self/status'],
+  })
   assert.match(status.stdout.toString(), /NoNewPrivs:\t1\nSeccomp:\t2/)
   assert.notEqual((await execd.run({ command: 'unshare', args: ['--user', 'true'] })).exit_code, 0)
   // What needs threads, timers, sockets and child processes goes on as before.
-  const script = "require('node:child_process').execFileSync('true'); fetch('http://127.0.0.1:1').catch(() => console.log('ok'))"
-  assert.equal((await execd.run({ command: process.execPath, args: ['-e', script] })).stdout.toString(), 'ok\n')
+  const script =
+    "require('node:child_process').execFileSync('true'); fetch('http://127.0.0.1:1').catch(() => console.log('ok'))"
+  assert.equal(
+    (await execd.run({ command: process.execPath, args: ['-e', script] })).stdout.toString(),
+    'ok\n',
+  )
 })
 
 test('32 at once, each with its own output', { skip }, async t => {
   const execd = await startExecd(t)
   const answers = await Promise.all(
-    Array.from({ length: 32 }, (_, index) => execd.run({ command: 'sh', args: ['-c', `sleep 0.05; echo ${index}; exit ${index}`] })),
+    Array.from({ length: 32 }, (_, index) =>
+      execd.run({ command: 'sh', args: ['-c', `sleep 0.05; echo ${index}; exit ${index}`] }),
+    ),
   )
   for (const [index, answer] of answers.entries()) {
     assert.deepEqual([answer.exit_code, answer.stdout.toString()], [index, `${index}\n`])
@@ -113,7 +140,11 @@ test('one more than EXECD_MAX_JOBS is refused and starts nothing', { skip }, asy
 
 test('an answer over its bound is an error that says that the command ran', { skip }, async t => {
   const execd = await startExecd(t, { EXECD_MAX_RESPONSE_BYTES: '100000' })
-  const reply = await execd.send('POST', '/', JSON.stringify({ command: 'sh', args: ['-c', 'while :; do echo x; done'] }))
+  const reply = await execd.send(
+    'POST',
+    '/',
+    JSON.stringify({ command: 'sh', args: ['-c', 'while :; do echo x; done'] }),
+  )
   assert.deepEqual([reply.status, codeOf(reply)], [413, 'too_large'])
   assert.match(reply.text, /did run/)
   const fits = await execd.run({ command: 'head', args: ['-c', '70000', '/dev/zero'] })

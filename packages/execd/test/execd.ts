@@ -14,7 +14,14 @@ export const BINARY = join(import.meta.dirname, `../dist/execd-linux-${arch}`)
 export const skip = isBuilt() ? false : 'execd is not built: packages/execd/build.sh'
 export const needsRoot = skip || (process.getuid?.() === 0 ? false : 'needs root')
 /** As PID 1 of a pid namespace; killed with whoever made it. */
-export const IN_NAMESPACE: readonly string[] = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', BINARY]
+export const IN_NAMESPACE: readonly string[] = [
+  'unshare',
+  '--pid',
+  '--fork',
+  '--kill-child',
+  '--mount-proc',
+  BINARY,
+]
 
 const START_DEADLINE_MS = 10_000
 const CONDITION_DEADLINE_MS = 20_000
@@ -68,7 +75,7 @@ export async function startExecd(
   const [program = BINARY, ...args] = command
   const child = spawn(program, args, {
     env: {
-      PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+      PATH: process.env.PATH ?? '/usr/bin:/bin',
       EXECD_LISTEN: `unix:${socketPath}`,
       EXECD_ROOT: root,
       EXECD_LOG: 'info',

@@ -8,7 +8,13 @@ import { codeOf, type Execd, skip, startExecd } from './execd.ts'
 
 const at = (path: string, more = '') => `/files?path=${encodeURIComponent(path)}${more}`
 
-function put(execd: Execd, path: string, bytes: string | Buffer, headers: Record<string, string> = {}, more = '') {
+function put(
+  execd: Execd,
+  path: string,
+  bytes: string | Buffer,
+  headers: Record<string, string> = {},
+  more = '',
+) {
   return execd.send('PUT', at(path, more), bytes, headers)
 }
 
@@ -44,7 +50,13 @@ test('a directory, a fifo, a device and a socket are named and not opened', { sk
   execFileSync('mkfifo', [join(execd.root, 'fifo')])
   mkdirSync(join(execd.root, 'dir'))
   symlinkSync('fifo', join(execd.root, 'link'))
-  for (const [path, kind] of [['fifo', 'fifo'], ['link', 'fifo'], ['dir', 'directory'], ['/dev/zero', 'device'], [execd.socketPath, 'socket']] as const) {
+  for (const [path, kind] of [
+    ['fifo', 'fifo'],
+    ['link', 'fifo'],
+    ['dir', 'directory'],
+    ['/dev/zero', 'device'],
+    [execd.socketPath, 'socket'],
+  ] as const) {
     for (const reply of [await execd.send('GET', at(path)), await put(execd, path, 'x')]) {
       assert.deepEqual([reply.status, codeOf(reply)], [400, 'bad_request'], path)
       assert.match(reply.text, new RegExp(`is a ${kind}`))
@@ -62,7 +74,13 @@ test('files without a size, an empty file and one that is not there', { skip }, 
     const reply = await execd.send('GET', path)
     assert.deepEqual([reply.status, codeOf(reply)], [404, 'not_found'], path)
   }
-  for (const path of ['/files', '/files?path=', '/files?path=%00', '/files?path=a&paht=b', '/stat?path=a&path=b']) {
+  for (const path of [
+    '/files',
+    '/files?path=',
+    '/files?path=%00',
+    '/files?path=a&paht=b',
+    '/stat?path=a&path=b',
+  ]) {
     assert.equal((await execd.send('GET', path)).status, 400, path)
   }
 })
@@ -75,7 +93,10 @@ test('names with any byte but NUL', { skip }, async t => {
   assert.equal((await execd.send('PUT', path, 'bytes')).status, 201)
   assert.equal((await execd.send('GET', path)).text, 'bytes')
   const list = JSON.parse((await execd.send('GET', '/list?path=.')).text)
-  assert.deepEqual(list.entries.map((entry: { path?: string; path_b64?: string }) => entry.path ?? entry.path_b64), [name, '//4='])
+  assert.deepEqual(
+    list.entries.map((entry: { path?: string; path_b64?: string }) => entry.path ?? entry.path_b64),
+    [name, '//4='],
+  )
 })
 
 test('stat, list and delete', { skip }, async t => {
@@ -114,7 +135,10 @@ test('a link is followed to its target, which need not exist, and stays a link',
   assert.equal((await put(execd, 'two', 'first')).status, 201)
   assert.equal((await put(execd, 'two', 'second')).status, 200)
   assert.equal(readFileSync(join(execd.root, 'dir/target'), 'utf8'), 'second')
-  assert.deepEqual([readlinkSync(join(execd.root, 'two')), readlinkSync(join(execd.root, 'one'))], ['one', 'dir/target'])
+  assert.deepEqual(
+    [readlinkSync(join(execd.root, 'two')), readlinkSync(join(execd.root, 'one'))],
+    ['one', 'dir/target'],
+  )
   symlinkSync('loop', join(execd.root, 'loop'))
   assert.equal((await put(execd, 'loop', 'x')).status, 400)
 })

@@ -48,7 +48,8 @@ test('what could be read in two ways is a 400 and ends the connection', { skip }
 test('requests follow one another on a connection, also when sent at once', { skip }, async t => {
   const execd = await startExecd(t)
   const health = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'
-  const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"command":"\r\n6\r\ntrue"}\r\n0\r\n\r\n'
+  const chunked =
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nc\r\n{"command":"\r\n6\r\ntrue"}\r\n0\r\n\r\n'
   const last = 'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
   const reply = await raw(execd, health + chunked + last)
   assert.equal(reply.match(/HTTP\/1\.1 200 OK/g)?.length, 3)
@@ -57,7 +58,14 @@ test('requests follow one another on a connection, also when sent at once', { sk
 
 test('malformed bodies are a 400 with a code', { skip }, async t => {
   const execd = await startExecd(t)
-  for (const body of ['', '{', '[]', '{"command":""}', '{"command":"a","timeout":1}', '{"command":"a","job":{"id":"x","keep":true}}']) {
+  for (const body of [
+    '',
+    '{',
+    '[]',
+    '{"command":""}',
+    '{"command":"a","timeout":1}',
+    '{"command":"a","job":{"id":"x","keep":true}}',
+  ]) {
     const reply = await execd.send('POST', '/', body)
     assert.deepEqual([reply.status, codeOf(reply)], [400, 'bad_request'], body)
   }
@@ -65,7 +73,12 @@ test('malformed bodies are a 400 with a code', { skip }, async t => {
 
 test('what is not there is not_found, and a wrong method says so', { skip }, async t => {
   const execd = await startExecd(t)
-  for (const [method, path] of [['GET', '/jobs'], ['GET', '/jobs/x'], ['DELETE', '/scopes/x'], ['GET', '/x']] as const) {
+  for (const [method, path] of [
+    ['GET', '/jobs'],
+    ['GET', '/jobs/x'],
+    ['DELETE', '/scopes/x'],
+    ['GET', '/x'],
+  ] as const) {
     const reply = await execd.send(method, path)
     assert.deepEqual([reply.status, codeOf(reply)], [404, 'not_found'], path)
   }
@@ -73,7 +86,9 @@ test('what is not there is not_found, and a wrong method says so', { skip }, asy
   assert.equal((await execd.send('GET', '/')).status, 405)
 })
 
-test('a request over its bound is refused, with or without a length, and the answer arrives', { skip }, async t => {
+test('a request over its bound is refused, with or without a length, and the answer arrives', {
+  skip,
+}, async t => {
   const execd = await startExecd(t, { EXECD_MAX_REQUEST_BYTES: '100000' })
   const body = JSON.stringify({ command: 'true', stdin: 'A'.repeat(3_000_000) })
   const long = await execd.send('POST', '/', body)
@@ -90,17 +105,28 @@ test('a token is asked for, and a wrong one gets no detail', { skip }, async t =
   writeFileSync(file, `${token}\n`)
   chmodSync(file, 0o600)
   const execd = await startExecd(t, { EXECD_BEARER_FILE: file })
-  for (const authorization of ['', 'Bearer', 'Bearer x', `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(1)}`]) {
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer x',
+    `Basic ${token}`,
+    `Bearer ${token}x`,
+    `Bearer ${token.slice(1)}`,
+  ]) {
     const reply = await execd.send('GET', '/health', undefined, authorization ? { authorization } : {})
     assert.equal(reply.status, 401, authorization)
     assert.equal(reply.text, '{"error":{"code":"unauthorized","message":"unauthorized"}}')
   }
-  assert.equal((await execd.send('GET', '/health', undefined, { authorization: `Bearer ${token}` })).status, 200)
+  assert.equal(
+    (await execd.send('GET', '/health', undefined, { authorization: `Bearer ${token}` })).status,
+    200,
+  )
 })
 
 test('a lower fence is refused on every call, and starts nothing', { skip }, async t => {
   const execd = await startExecd(t)
-  const run = (fence: string) => execd.send('POST', '/', JSON.stringify({ command: 'true' }), { 'X-Exec-Fence': fence })
+  const run = (fence: string) =>
+    execd.send('POST', '/', JSON.stringify({ command: 'true' }), { 'X-Exec-Fence': fence })
   assert.equal((await run('s1 5')).status, 200)
   const refused = await run('s1 4')
   assert.deepEqual([refused.status, codeOf(refused)], [409, 'conflict'])

@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { type Frame, skip, startExecd, until } from './execd.ts'
 
 function bytesOf(frames: readonly Frame[], type: string): Buffer {
-  return Buffer.concat(frames.filter(frame => frame.type === type).map(frame => Buffer.from(frame.data ?? '', 'base64')))
+  return Buffer.concat(
+    frames.filter(frame => frame.type === type).map(frame => Buffer.from(frame.data ?? '', 'base64')),
+  )
 }
 
 test('start first, exit last, offsets that add up', { skip }, async t => {
@@ -42,7 +44,10 @@ test('what is written apart arrives apart, in the order of both streams', { skip
 
 test('bytes are split inside a character and are whole again when joined', { skip }, async t => {
   const execd = await startExecd(t)
-  const { frames } = await execd.stream({ command: 'sh', args: ['-c', "printf '\\303'; sleep 0.1; printf '\\251'"] })
+  const { frames } = await execd.stream({
+    command: 'sh',
+    args: ['-c', "printf '\\303'; sleep 0.1; printf '\\251'"],
+  })
   const all = await Array.fromAsync(frames)
   assert.equal(all.filter(frame => frame.type === 'stdout').length, 2)
   assert.equal(bytesOf(all, 'stdout').toString(), 'é')
@@ -52,7 +57,10 @@ test('a command that can not start is a stream with an end', { skip }, async t =
   const execd = await startExecd(t)
   const { frames } = await execd.stream({ command: 'no-such-program' })
   const all = await Array.fromAsync(frames)
-  assert.deepEqual(all.map(frame => frame.type), ['start', 'stderr', 'exit'])
+  assert.deepEqual(
+    all.map(frame => frame.type),
+    ['start', 'stderr', 'exit'],
+  )
   assert.equal(all.at(-1)?.exit_code, 127)
 })
 
@@ -67,7 +75,10 @@ test('a silent command sends heartbeats', { skip, timeout: 60_000 }, async t => 
 test('a slow reader slows the command and not execd', { skip }, async t => {
   const execd = await startExecd(t)
   const size = 100_000_000
-  const { frames, message } = await execd.stream({ command: 'sh', args: ['-c', `head -c ${size} /dev/zero; echo done >&2`] })
+  const { frames, message } = await execd.stream({
+    command: 'sh',
+    args: ['-c', `head -c ${size} /dev/zero; echo done >&2`],
+  })
   await frames.next()
   message.pause()
   const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${execd.pid}/status`, 'utf8'))?.[1])

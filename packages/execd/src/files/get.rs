@@ -156,7 +156,9 @@ mod tests {
 
     #[test]
     fn what_is_not_one_range_is_none() {
-        for header in ["bytes=3-1", "bytes=a-b", "bytes=0-1,3-4", "lines=1-2", "bytes=-", "bytes=--1", "bytes=+1-2"] {
+        for header in
+            ["bytes=3-1", "bytes=a-b", "bytes=0-1,3-4", "lines=1-2", "bytes=-", "bytes=--1", "bytes=+1-2"]
+        {
             assert_eq!(parse_range(header.as_bytes()), None, "{header}");
         }
     }

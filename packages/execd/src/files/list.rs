@@ -30,7 +30,8 @@ pub fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
     let is_truncated = first.is_cut;
     let mut walk = Walk { root, depth, limit, max_bytes, entries: String::new(), count: 0, is_truncated };
     walk.run(first.names);
-    exchange.send_json(200, &format!("{{\"entries\":[{}],\"truncated\":{}}}", walk.entries, walk.is_truncated));
+    exchange
+        .send_json(200, &format!("{{\"entries\":[{}],\"truncated\":{}}}", walk.entries, walk.is_truncated));
     Ok(())
 }
 

@@ -35,7 +35,9 @@ pub fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
     let old = look_at(&target)?;
     check_match(if_match.as_deref(), old.as_ref())?;
     let temporary = Temporary::create(folder).map_err(failed)?;
-    exchange.each_part(service.config.max_request_bytes, &mut |bytes| (&temporary.file).write_all(bytes).map_err(failed))?;
+    exchange.each_part(service.config.max_request_bytes, &mut |bytes| {
+        (&temporary.file).write_all(bytes).map_err(failed)
+    })?;
     temporary.dress(mode, old.as_ref(), service.umask).map_err(failed)?;
     temporary.file.sync_all().map_err(failed)?;
     let written = temporary.file.metadata().map_err(failed)?;
@@ -93,7 +95,10 @@ fn check_match(if_match: Option<&[u8]>, old: Option<&Metadata>) -> Answer<()> {
     };
     match is_match {
         true => Ok(()),
-        false => Err(Failure { status: 412, ..fail(Code::Conflict, "the file is not the one of If-Match any more") }),
+        false => Err(Failure {
+            status: 412,
+            ..fail(Code::Conflict, "the file is not the one of If-Match any more")
+        }),
     }
 }
 

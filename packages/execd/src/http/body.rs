@@ -12,7 +12,10 @@ const MAX_CHUNK_HEAD_BYTES: usize = 256;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a body, or in a chunk, of which so much is left.
-    Inside { left: u64, is_chunk: bool },
+    Inside {
+        left: u64,
+        is_chunk: bool,
+    },
     BeforeChunk,
     Done,
 }
@@ -28,7 +31,12 @@ impl Place {
 }
 
 /// The next part of the body, empty at its end. `allowed` is what may still come; more is `too_large`.
-pub fn next_part<'a>(wire: &'a mut Wire, place: &mut Place, allowed: u64, part: &'a mut Vec<u8>) -> Answer<&'a [u8]> {
+pub fn next_part<'a>(
+    wire: &'a mut Wire,
+    place: &mut Place,
+    allowed: u64,
+    part: &'a mut Vec<u8>,
+) -> Answer<&'a [u8]> {
     part.clear();
     loop {
         match place {
@@ -125,16 +133,29 @@ mod tests {
     #[test]
     fn a_body_ends_where_it_says() {
         assert_eq!(read(Framing::Length(5), b"hello and more", 99).expect("a body"), b"hello");
-        assert_eq!(read(Framing::Chunked, b"3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\nmore", 99).expect("a body"), b"hello");
+        assert_eq!(
+            read(Framing::Chunked, b"3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\nmore", 99).expect("a body"),
+            b"hello"
+        );
     }
 
     #[test]
     fn torn_malformed_and_large_bodies_are_refused() {
         assert!(read(Framing::Length(5), b"hell", 99).is_err());
-        for sent in [&b"3\r\nhello\r\n0\r\n\r\n"[..], b"zz\r\n", b"3\r\nhel", b"0\r\nX: y\r\n\r\n", b"-1\r\n", b"fffffffffffffffff\r\n"] {
+        for sent in [
+            &b"3\r\nhello\r\n0\r\n\r\n"[..],
+            b"zz\r\n",
+            b"3\r\nhel",
+            b"0\r\nX: y\r\n\r\n",
+            b"-1\r\n",
+            b"fffffffffffffffff\r\n",
+        ] {
             assert!(read(Framing::Chunked, sent, 99).is_err());
         }
         assert_eq!(read(Framing::Length(5), b"hello", 4).expect_err("large").code, Code::TooLarge);
-        assert_eq!(read(Framing::Chunked, b"3\r\nhel\r\n3\r\nlo!\r\n0\r\n\r\n", 5).expect_err("large").code, Code::TooLarge);
+        assert_eq!(
+            read(Framing::Chunked, b"3\r\nhel\r\n3\r\nlo!\r\n0\r\n\r\n", 5).expect_err("large").code,
+            Code::TooLarge
+        );
     }
 }

@@ -38,10 +38,10 @@ impl<'a> Exchange<'a> {
     /// The body in parts as they arrive, up to `max_bytes` in sum.
     pub fn each_part(&mut self, max_bytes: u64, take: &mut dyn FnMut(&[u8]) -> Answer<()>) -> Answer<()> {
         let too_large = || fail(Code::TooLarge, format!("a request may have {max_bytes} bytes"));
-        if let Place::Inside { left, .. } = self.place {
-            if left > max_bytes {
-                return Err(too_large());
-            }
+        if let Place::Inside { left, .. } = self.place
+            && left > max_bytes
+        {
+            return Err(too_large());
         }
         if self.head.expects_continue && self.place != Place::Done {
             self.head.expects_continue = false;

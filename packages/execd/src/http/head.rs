@@ -82,7 +82,8 @@ pub fn parse(bytes: &[u8]) -> Answer<Option<(Head, usize)>> {
 }
 
 /// Lists by their definition, none of which we read.
-const MAY_REPEAT: [&str; 7] = ["accept", "accept-encoding", "accept-language", "cookie", "forwarded", "via", "x-forwarded-for"];
+const MAY_REPEAT: [&str; 7] =
+    ["accept", "accept-encoding", "accept-language", "cookie", "forwarded", "via", "x-forwarded-for"];
 
 fn read_framing(head: &mut Head) -> Answer<()> {
     if head.header("host").is_none() {
@@ -127,7 +128,10 @@ mod tests {
     fn a_plain_request_is_read() {
         let text = "POST /stat?path=%2Fa HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nConnection: keep-alive\r\n\r\nrest";
         let (head, size) = parse(text.as_bytes()).expect("well-formed").expect("complete");
-        assert_eq!((head.method.as_str(), head.path.as_str(), head.query.as_str()), ("POST", "/stat", "path=%2Fa"));
+        assert_eq!(
+            (head.method.as_str(), head.path.as_str(), head.query.as_str()),
+            ("POST", "/stat", "path=%2Fa")
+        );
         assert_eq!((head.body, head.keep_alive), (Framing::Length(12), true));
         assert_eq!(&text[size..], "rest");
     }
@@ -142,7 +146,9 @@ mod tests {
 
     #[test]
     fn framing_and_connection_are_read() {
-        let head = parsed("PUT /files HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\nExpect: 100-continue\r\nConnection: foo, Close\r\n\r\n");
+        let head = parsed(
+            "PUT /files HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\nExpect: 100-continue\r\nConnection: foo, Close\r\n\r\n",
+        );
         assert_eq!((head.body, head.keep_alive, head.expects_continue), (Framing::Chunked, false, true));
     }
 
@@ -166,7 +172,12 @@ mod tests {
             let text = format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n");
             assert!(parse(text.as_bytes()).is_err(), "{headers}");
         }
-        for text in ["GET / HTTP/1.0\r\nHost: x\r\n\r\n", "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01"] {
+        for text in [
+            "GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+            "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\n\r\n",
+            "\x16\x03\x01",
+        ] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
         let long = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}", "a".repeat(MAX_HEAD_BYTES));

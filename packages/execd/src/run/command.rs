@@ -45,6 +45,7 @@ pub fn start(service: &Arc<Service>, request: Request) -> Answer<Command> {
         cwd: CString::new(cwd.clone().into_vec()).map_err(has_nul)?,
         run_as: service.config.run_as.as_ref().map(|user| user.identity.clone()),
         umask: service.umask,
+        open_files: service.open_files,
     };
     let mut command = spawn(service, &program, request.stdin)
         .map_err(|error| fail(Code::Limit, format!("no process can be started: {}", describe(&error))))?;
@@ -103,9 +104,13 @@ pub fn explain(command: &Command, failure: StartFailure) -> Answer<(i32, String)
     let reason = describe(&io::Error::from_raw_os_error(failure.errno));
     match failure.step {
         Step::Cwd => Ok((126, format!("execd: cwd {}: {reason}\n", command.cwd))),
-        Step::Exec if failure.errno == libc::ENOENT => Ok((127, format!("execd: {}: command not found\n", command.name))),
+        Step::Exec if failure.errno == libc::ENOENT => {
+            Ok((127, format!("execd: {}: command not found\n", command.name)))
+        }
         Step::Exec => Ok((126, format!("execd: {}: {reason}\n", command.name))),
         Step::Fork => Err(fail(Code::Limit, format!("no process can be started: {reason}"))),
-        Step::Identity => Err(fail(Code::Internal, format!("can not become the user of EXECD_RUN_AS: {reason}"))),
+        Step::Identity => {
+            Err(fail(Code::Internal, format!("can not become the user of EXECD_RUN_AS: {reason}")))
+        }
     }
 }

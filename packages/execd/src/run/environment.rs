@@ -66,7 +66,10 @@ impl Environment {
 /// `NAME=value`, as `execve` wants it. Values come from requests that were checked for NUL, or from an environment,
 /// which has none.
 pub fn to_envp(variables: &Variables) -> Vec<CString> {
-    variables.iter().filter_map(|(name, value)| CString::new([name, &b"="[..], value].concat()).ok()).collect()
+    variables
+        .iter()
+        .filter_map(|(name, value)| CString::new([name, &b"="[..], value].concat()).ok())
+        .collect()
 }
 
 /// The paths at which a command may be: itself when it has a slash, else one for each folder of `PATH`.
@@ -96,7 +99,9 @@ mod tests {
     #[test]
     fn a_command_is_looked_for_on_the_path_that_it_would_have() {
         let path = |value: &[u8]| Variables::from([(b"PATH".to_vec(), value.to_vec())]);
-        let names = |list: Vec<CString>| list.iter().map(|text| text.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        let names = |list: Vec<CString>| {
+            list.iter().map(|text| text.to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
         assert_eq!(names(candidates("ls", &path(b"/a:/b"))), ["/a/ls", "/b/ls"]);
         assert_eq!(names(candidates("ls", &path(b"/a:"))), ["/a/ls", "./ls"]);
         assert_eq!(names(candidates("./ls", &path(b"/a"))), ["./ls"]);
@@ -105,7 +110,8 @@ mod tests {
 
     #[test]
     fn changes_add_and_remove() {
-        let base = Environment(Variables::from([(b"A".to_vec(), b"1".to_vec()), (b"B".to_vec(), b"2".to_vec())]));
+        let base =
+            Environment(Variables::from([(b"A".to_vec(), b"1".to_vec()), (b"B".to_vec(), b"2".to_vec())]));
         let changes = BTreeMap::from([("A".into(), None), ("C".into(), Some("x=y".into()))]);
         let envp = to_envp(&base.with(&changes));
         assert_eq!(envp, [c"B=2".to_owned(), c"C=x=y".to_owned()]);

@@ -74,7 +74,9 @@ pub fn answer(
     }
     let (start, end) = (format!("{{{},\"stdout\":\"", describe_end(&command, &ended)?), "\"}");
     let middle = "\",\"stderr\":\"";
-    let size = (start.len() + middle.len() + end.len()) as u64 + encoded_size(&held.stdout) + encoded_size(&held.stderr);
+    let size = (start.len() + middle.len() + end.len()) as u64
+        + encoded_size(&held.stdout)
+        + encoded_size(&held.stderr);
     exchange.start(200, &[("Content-Type", "application/json")], Some(size));
     exchange.send(start.as_bytes());
     send_encoded(exchange, &held.stdout);

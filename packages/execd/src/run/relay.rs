@@ -274,7 +274,10 @@ impl Relay<'_> {
             if self.is_empty { Interest::none() } else { Interest::read(self.command.control.as_raw_fd()) },
             pipe(&self.command.stdout),
             pipe(&self.command.stderr),
-            self.command.stdin.as_ref().map_or(Interest::none(), |input| Interest::write(input.pipe.as_raw_fd())),
+            self.command
+                .stdin
+                .as_ref()
+                .map_or(Interest::none(), |input| Interest::write(input.pipe.as_raw_fd())),
             if is_client_gone { Interest::none() } else { Interest::hangup(client, self.sink.has_pending()) },
             if self.cause.is_some() { Interest::none() } else { Interest::read(self.service.stop.fd()) },
         ];

@@ -51,7 +51,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 pub fn parse(body: &[u8]) -> Answer<Request> {
-    let wire: Wire = serde_json::from_slice(body).map_err(|error| bad_request(format!("malformed request: {error}")))?;
+    let wire: Wire =
+        serde_json::from_slice(body).map_err(|error| bad_request(format!("malformed request: {error}")))?;
     if wire.job.is_some() {
         return Err(bad_request("job: this endpoint has no jobs (see features of /health)"));
     }
@@ -65,8 +66,13 @@ pub fn parse(body: &[u8]) -> Answer<Request> {
         return Err(bad_request("command, args and cwd can not contain NUL"));
     }
     for (name, value) in &wire.env {
-        if name.is_empty() || name.contains(['=', '\0']) || value.as_ref().is_some_and(|value| value.contains('\0')) {
-            return Err(bad_request(format!("env: {name:?} is not a variable's name, or its value contains NUL")));
+        if name.is_empty()
+            || name.contains(['=', '\0'])
+            || value.as_ref().is_some_and(|value| value.contains('\0'))
+        {
+            return Err(bad_request(format!(
+                "env: {name:?} is not a variable's name, or its value contains NUL"
+            )));
         }
     }
     if wire.timeout_ms.is_some_and(|time| !(1..=MAX_TIMEOUT_MS).contains(&time)) {
@@ -113,13 +119,29 @@ mod tests {
     #[test]
     fn what_can_not_be_honoured_is_refused() {
         for body in [
-            "", "{", "[]", "null", "{}", r#"{"command":""}"#, r#"{"command":1}"#, r#"{"command":"a\u0000"}"#,
-            r#"{"command":"a","args":"b"}"#, r#"{"command":"a","args":[1]}"#, r#"{"command":"a","timeout":5}"#,
-            r#"{"command":"a","timeout_ms":0}"#, r#"{"command":"a","timeout_ms":2147483648}"#,
-            r#"{"command":"a","timeout_ms":1.5}"#, r#"{"command":"a","env":{"A=B":"c"}}"#,
-            r#"{"command":"a","env":{"":"c"}}"#, r#"{"command":"a","stdin":"*"}"#, r#"{"command":"a","stdin":5}"#,
-            r#"{"command":"a","command":"b"}"#, r#"{"command":"a"} x"#, r#"{"command":"\ud800"}"#,
-            r#"{"command":"a","job":{"id":"x","keep":true}}"#, r#"{"command":"a","stdin_open":true}"#,
+            "",
+            "{",
+            "[]",
+            "null",
+            "{}",
+            r#"{"command":""}"#,
+            r#"{"command":1}"#,
+            r#"{"command":"a\u0000"}"#,
+            r#"{"command":"a","args":"b"}"#,
+            r#"{"command":"a","args":[1]}"#,
+            r#"{"command":"a","timeout":5}"#,
+            r#"{"command":"a","timeout_ms":0}"#,
+            r#"{"command":"a","timeout_ms":2147483648}"#,
+            r#"{"command":"a","timeout_ms":1.5}"#,
+            r#"{"command":"a","env":{"A=B":"c"}}"#,
+            r#"{"command":"a","env":{"":"c"}}"#,
+            r#"{"command":"a","stdin":"*"}"#,
+            r#"{"command":"a","stdin":5}"#,
+            r#"{"command":"a","command":"b"}"#,
+            r#"{"command":"a"} x"#,
+            r#"{"command":"\ud800"}"#,
+            r#"{"command":"a","job":{"id":"x","keep":true}}"#,
+            r#"{"command":"a","stdin_open":true}"#,
         ] {
             assert!(parse(body.as_bytes()).is_err(), "{body}");
         }

@@ -3,10 +3,11 @@
 
 use std::ffi::{CString, c_void};
 use std::io;
+use std::mem::MaybeUninit;
 
 use libc::{c_char, c_int, pid_t};
 
-use super::identity::Identity;
+use super::identity::{Identity, OpenFiles};
 
 /// A command ready to run: everything is allocated before the fork, because nothing may be after it.
 pub struct Program {
@@ -18,6 +19,7 @@ pub struct Program {
     pub cwd: CString,
     pub run_as: Option<Identity>,
     pub umask: u32,
+    pub open_files: OpenFiles,
 }
 
 /// Where a start failed, and the `errno`.
@@ -59,7 +61,7 @@ struct Start<'a> {
 const STACK_BYTES: usize = 32 * 1024;
 
 #[repr(align(16))]
-struct Stack([u8; STACK_BYTES]);
+struct Stack(MaybeUninit<[u8; STACK_BYTES]>);
 
 /// Starts the command with descriptors 0, 1 and 2 of the caller. Returns when it has replaced its image, or failed
 /// to; a failed one is still to be waited for when it has a pid.
@@ -67,13 +69,13 @@ struct Stack([u8; STACK_BYTES]);
 /// # Safety
 /// Only in a process with a single thread.
 pub(super) unsafe fn start(prepared: &Prepared) -> (Option<pid_t>, Option<StartFailure>) {
-    let mut stack = Stack([0; STACK_BYTES]);
+    let mut stack = Stack(MaybeUninit::uninit());
     let mut start = Start { prepared, failure: None };
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: CLONE_VFORK suspends us until the child has left this memory, so `stack` and `start` outlive its use of
     // them, and nobody else runs in it meanwhile. The stack grows down from its aligned end.
     let pid = unsafe {
-        let top = stack.0.as_mut_ptr().add(STACK_BYTES).cast::<c_void>();
+        let top = stack.0.as_mut_ptr().cast::<u8>().add(STACK_BYTES).cast::<c_void>();
         libc::clone(become_command, top, flags, (&raw mut start).cast())
     };
     if pid < 0 {
@@ -109,11 +111,12 @@ unsafe fn replace_image(prepared: &Prepared) -> StartFailure {
             }
         }
         libc::umask(program.umask as libc::mode_t);
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const program.open_files.0);
         if libc::chdir(program.cwd.as_ptr()) != 0 {
             return StartFailure { step: Step::Cwd, errno: errno() };
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        let mut none = MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
         let mut worst = libc::ENOENT;

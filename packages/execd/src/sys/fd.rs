@@ -46,7 +46,9 @@ pub struct Flag(OwnedFd);
 impl Flag {
     pub fn new() -> io::Result<Flag> {
         // SAFETY: no pointers; the new descriptor is ours alone.
-        unsafe { Ok(Flag(OwnedFd::from_raw_fd(check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?))) }
+        unsafe {
+            Ok(Flag(OwnedFd::from_raw_fd(check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)))
+        }
     }
 
     pub fn raise(&self) {
@@ -139,7 +141,8 @@ pub fn poll(interests: &mut [Interest], timeout: Option<Duration>) -> io::Result
         Some(time) => time.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32,
     };
     // SAFETY: `Interest` is a transparent pollfd; pointer and length describe one live, writable slice.
-    let result = unsafe { libc::poll(interests.as_mut_ptr().cast(), interests.len() as libc::nfds_t, timeout_ms) };
+    let result =
+        unsafe { libc::poll(interests.as_mut_ptr().cast(), interests.len() as libc::nfds_t, timeout_ms) };
     match check(result) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => {
             interests.iter_mut().for_each(|interest| interest.0.revents = 0);

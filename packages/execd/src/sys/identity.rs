@@ -65,6 +65,23 @@ pub fn act_on_files_as(identity: &Identity) -> io::Result<()> {
     Ok(())
 }
 
+/// The limit of open descriptors that execd was started with, which its commands get.
+#[derive(Clone, Copy)]
+pub struct OpenFiles(pub(super) libc::rlimit);
+
+/// Lets execd itself hold the pipes of all its commands and the sockets of all its callers. Not for commands: some
+/// programs close every descriptor there might be.
+pub fn raise_open_files(wanted: u64) -> OpenFiles {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both pointers lead to live structs.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        let raised = libc::rlimit { rlim_cur: limit.rlim_cur.max(wanted.min(limit.rlim_max)), ..limit };
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raised);
+    }
+    OpenFiles(limit)
+}
+
 /// Sets the mask of mode bits and returns the one before.
 pub fn set_umask(mask: u32) -> u32 {
     // SAFETY: no pointers, cannot fail. Called before the first thread starts.

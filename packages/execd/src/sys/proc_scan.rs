@@ -7,13 +7,14 @@ use libc::{c_char, c_int, pid_t};
 const MAX_PROCESSES: usize = 8192;
 const DIRENT_NAME_OFFSET: usize = 19; // of struct linux_dirent64, behind ino, off, reclen and type
 
-/// Calls `visit(pid, parent)` for each process that this namespace shows. Silent where /proc is missing.
-pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) {
+/// Calls `visit(pid, parent)` for each process that this namespace shows; `false` where /proc shows none.
+pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
     // SAFETY: a constant, NUL-terminated path; the descriptor is closed below.
     let proc = unsafe { libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
     if proc < 0 {
-        return;
+        return false;
     }
+    let mut has_seen = false;
     let mut buffer = [0u8; 8192];
     loop {
         // SAFETY: pointer and length describe the live buffer.
@@ -23,10 +24,11 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) {
         }
         let mut rest = buffer.get(..size as usize).unwrap_or(&[]);
         while let Some(length) = rest.get(16..18).map(|b| u16::from_ne_bytes([b[0], b[1]]) as usize) {
-            if let Some(pid) = rest.get(DIRENT_NAME_OFFSET..).and_then(leading_number) {
-                if let Some(parent) = parent_of(proc, pid) {
-                    visit(pid, parent);
-                }
+            if let Some(pid) = rest.get(DIRENT_NAME_OFFSET..).and_then(leading_number)
+                && let Some(parent) = parent_of(proc, pid)
+            {
+                has_seen = true;
+                visit(pid, parent);
             }
             rest = match rest.get(length..) {
                 Some(next) if length > 0 => next,
@@ -36,9 +38,10 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) {
     }
     // SAFETY: opened above, used by nobody else.
     unsafe { libc::close(proc) };
+    has_seen
 }
 
-/// Sends `signal` to every descendant of `root` that one look finds, children before their parents' reaction.
+/// Sends `signals` to every descendant of `root` that one look finds.
 pub fn signal_descendants(root: pid_t, signals: &[c_int]) {
     let mut pairs = [(0 as pid_t, 0 as pid_t); MAX_PROCESSES];
     let mut count = 0;
@@ -54,11 +57,13 @@ pub fn signal_descendants(root: pid_t, signals: &[c_int]) {
     let mut next = 0;
     let mut parent = root;
     loop {
-        for index in found..pairs.len() {
+        let mut index = found;
+        while index < pairs.len() {
             if pairs[index].1 == parent {
                 pairs.swap(index, found);
                 found += 1;
             }
+            index += 1;
         }
         match pairs.get(next) {
             Some(pair) if next < found => parent = pair.0,

@@ -15,9 +15,17 @@ pub use super::supervisor::{GRACE_MS, ORDER_KILL, ORDER_SWEEP};
 /// What a supervisor reports.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Report {
-    Started { pid: i32 },
-    StartFailed { pid: i32, failure: StartFailure },
-    Exited { status: Exit, is_empty: bool },
+    Started {
+        pid: i32,
+    },
+    StartFailed {
+        pid: i32,
+        failure: StartFailure,
+    },
+    Exited {
+        status: Exit,
+        is_empty: bool,
+    },
     Empty,
     /// The supervisor is gone; where nothing said that its tree is empty, its children are now ours.
     Gone,
@@ -74,7 +82,11 @@ pub fn give_order(control: &OwnedFd, order: u8) {
 }
 
 fn decode(status: i32) -> Exit {
-    if libc::WIFSIGNALED(status) { Exit::Signal(libc::WTERMSIG(status)) } else { Exit::Code(libc::WEXITSTATUS(status)) }
+    if libc::WIFSIGNALED(status) {
+        Exit::Signal(libc::WTERMSIG(status))
+    } else {
+        Exit::Code(libc::WEXITSTATUS(status))
+    }
 }
 
 pub enum Waited {
@@ -116,9 +128,9 @@ pub fn children() -> Vec<pid_t> {
 /// `SIGKILL` and the like.
 pub fn signal_name(signal: i32) -> String {
     const NAMES: [&str; 31] = [
-        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-        "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
-        "WINCH", "IO", "PWR", "SYS",
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
     ];
     let index = usize::try_from(signal - 1).unwrap_or(usize::MAX);
     match NAMES.get(index) {

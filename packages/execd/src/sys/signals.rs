@@ -71,6 +71,9 @@ impl SignalFd {
         // SAFETY: the kernel filled all bytes of this plain struct of integers; the read needs no alignment.
         let info = unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast::<libc::signalfd_siginfo>()) };
         let is_sent_plainly = info.ssi_code == libc::SI_USER || info.ssi_code == libc::SI_KERNEL;
-        Some(Received { signal: info.ssi_signo as i32, is_from_outside: info.ssi_pid == 0 && is_sent_plainly })
+        Some(Received {
+            signal: info.ssi_signo as i32,
+            is_from_outside: info.ssi_pid == 0 && is_sent_plainly,
+        })
     }
 }

@@ -95,11 +95,15 @@ unsafe fn watch(command: pid_t, wait_mask: &libc::sigset_t) -> ! {
                 }
             }
             if let Phase::Kill = phase {
-                proc_scan::each_process(&mut |pid, parent| {
+                let has_seen = proc_scan::each_process(&mut |pid, parent| {
                     if parent == own_pid {
                         libc::kill(pid, libc::SIGKILL);
                     }
                 });
+                if !has_seen {
+                    // Without /proc the group is all that can be named.
+                    libc::kill(-command, libc::SIGKILL);
+                }
                 timeout_ms = KILL_AGAIN_MS;
             }
             match wait(has_control, timeout_ms, wait_mask) {
@@ -158,7 +162,8 @@ enum Word {
 /// # Safety
 /// As `run`.
 unsafe fn wait(has_control: bool, timeout_ms: i64, mask: &libc::sigset_t) -> Word {
-    let mut control = libc::pollfd { fd: if has_control { CONTROL } else { -1 }, events: libc::POLLIN, revents: 0 };
+    let mut control =
+        libc::pollfd { fd: if has_control { CONTROL } else { -1 }, events: libc::POLLIN, revents: 0 };
     let time = libc::timespec { tv_sec: timeout_ms / 1000, tv_nsec: timeout_ms % 1000 * 1_000_000 };
     let time = if timeout_ms < 0 { std::ptr::null() } else { &raw const time };
     let mut order = [0u8; 1];

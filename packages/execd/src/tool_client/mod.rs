@@ -55,7 +55,8 @@ fn call(tool: &OsStr, args: &[OsString]) -> Outcome {
         Err(error) => return outcome::no_gateway(&format!("{}: {}", path.display(), describe(&error))),
     };
     // A shell's background job was told to ignore SIGINT, and goes on doing so.
-    let heard = [signals::INTERRUPT, signals::TERMINATE].into_iter().filter(|signal| !signals::is_ignored(*signal));
+    let heard =
+        [signals::INTERRUPT, signals::TERMINATE].into_iter().filter(|signal| !signals::is_ignored(*signal));
     match signals::open(&heard.collect::<Vec<_>>()) {
         Ok(signals) => session::Session::start(socket, signals, &hello(), &request, has_stdin).run(),
         Err(error) => outcome::no_gateway(&describe(&error)),

@@ -47,9 +47,10 @@ pub fn of_exit(payload: &[u8]) -> Outcome {
 /// The payload of `error`, after which the gateway closes.
 pub fn of_error(payload: &[u8]) -> Outcome {
     match serde_json::from_slice::<ErrorBody>(payload) {
-        Ok(error) => {
-            Outcome { code: code_of(&error.code).unwrap_or(NO_GATEWAY), message: Some(one_line(&error.message)) }
-        }
+        Ok(error) => Outcome {
+            code: code_of(&error.code).unwrap_or(NO_GATEWAY),
+            message: Some(one_line(&error.message)),
+        },
         Err(_) => no_gateway("its answer is not to be understood"),
     }
 }
@@ -95,9 +96,14 @@ mod tests {
         for (name, expected) in
             [("denied", 1), ("unknown_tool", 127), ("timed_out", 124), ("cancelled", 130), ("other", 9)]
         {
-            let json = format!(r#"{{"exit_code":9,"signal":null,"error":{{"code":"{name}","message":"a\nb\u001b[2J"}}}}"#);
+            let json = format!(
+                r#"{{"exit_code":9,"signal":null,"error":{{"code":"{name}","message":"a\nb\u001b[2J"}}}}"#
+            );
             assert_eq!(of_exit(json.as_bytes()), Outcome { code: expected, message: Some("a b [2J".into()) });
         }
-        assert_eq!(of_error(br#"{"code":"limit","message":"full"}"#), Outcome { code: 125, message: Some("full".into()) });
+        assert_eq!(
+            of_error(br#"{"code":"limit","message":"full"}"#),
+            Outcome { code: 125, message: Some("full".into()) }
+        );
     }
 }

@@ -12,7 +12,12 @@ use crate::tool_client::frames::MAX_REQUEST_BYTES;
 const MAX_ARGS: usize = 4096;
 
 /// The payload of `request`, or what is wrong with the call.
-pub fn payload(tool: &OsStr, args: &[OsString], cwd: Option<&OsStr>, has_stdin: bool) -> Result<Vec<u8>, String> {
+pub fn payload(
+    tool: &OsStr,
+    args: &[OsString],
+    cwd: Option<&OsStr>,
+    has_stdin: bool,
+) -> Result<Vec<u8>, String> {
     if args.len() > MAX_ARGS {
         return Err(format!("{} arguments, and {MAX_ARGS} are allowed", args.len()));
     }
@@ -51,7 +56,10 @@ mod tests {
     #[test]
     fn argv_is_exact() {
         let args = ["a b".into(), "\"'\n".into(), "".into()];
-        assert_eq!(parsed(&args), json!({ "tool": "git", "args": ["a b", "\"'\n", ""], "cwd": "/w", "stdin": true }));
+        assert_eq!(
+            parsed(&args),
+            json!({ "tool": "git", "args": ["a b", "\"'\n", ""], "cwd": "/w", "stdin": true })
+        );
     }
 
     #[test]

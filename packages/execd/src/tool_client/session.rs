@@ -76,7 +76,13 @@ pub struct Session {
 
 impl Session {
     /// Says who calls and what for in one go: the gateway's `welcome` needs no waiting for.
-    pub fn start(socket: OwnedFd, signals: SignalFd, hello: &[u8], request: &[u8], has_stdin: bool) -> Session {
+    pub fn start(
+        socket: OwnedFd,
+        signals: SignalFd,
+        hello: &[u8],
+        request: &[u8],
+        has_stdin: bool,
+    ) -> Session {
         let mut bytes = frames::PREAMBLE.to_vec();
         frames::encode(&mut bytes, frames::HELLO, 0, hello);
         frames::encode(&mut bytes, frames::REQUEST, ID, request);
@@ -109,10 +115,11 @@ impl Session {
         let mut buffer = vec![0u8; READ_BYTES];
         loop {
             self.send_frames()?;
-            if self.stdout.is_empty() && self.stderr.is_empty() {
-                if let Some(outcome) = self.outcome.take() {
-                    return Ok(outcome);
-                }
+            if self.stdout.is_empty()
+                && self.stderr.is_empty()
+                && let Some(outcome) = self.outcome.take()
+            {
+                return Ok(outcome);
             }
             let has_room = self.stdout.bytes.len() + self.stderr.bytes.len() < MAX_HELD_BYTES;
             let may_read = self.has_stdin && self.is_started && self.stdin_window > 0 && self.out.is_empty();
