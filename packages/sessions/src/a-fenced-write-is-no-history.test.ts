@@ -107,6 +107,27 @@ test('of two that take over at once, one becomes the owner', async () => {
   }
 })
 
+test('bytes that a failed write left are never written over, since a successor may have sealed them', async () => {
+  for (let room = 0; room < 700; room += 13) {
+    const { time, disk } = world()
+    const zombie = processOn(disk, time, 1)
+    const log = await zombie.store.create({ id: SAMPLE_ID, cwd: '/w' })
+    zombie.freeze()
+    zombie.disk.room = room
+    await assert.rejects(log.append(prompt('x', null), prompt('y', null)), { code: 'storage' })
+
+    const successor = await processOn(disk, time, 2).store.open(SAMPLE_ID)
+    await successor.append(prompt('new', null))
+    zombie.disk.room = Number.POSITIVE_INFINITY
+    assert.equal(await outcomeOf(log.append(prompt('z', null, 'another text'))), false)
+    assert.deepEqual(
+      await processOn(disk, time, 3).store.read(SAMPLE_ID),
+      successor.records,
+      `room for ${room}`,
+    )
+  }
+})
+
 function world(): { time: ManualTime; disk: MemoryDisk } {
   return { time: createManualTime(), disk: createMemoryDisk() }
 }

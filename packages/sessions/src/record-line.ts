@@ -1,7 +1,7 @@
 /**
  * The line of one record: made once, canonical by construction, and read strictly from bytes (design page "Sessions",
  * Records). `prev` chains a line to the one before; `sum` lets each line vouch for itself, so that one flipped bit costs
- * that line and no other, also the last one (docs/decisions/record-checksum.md).
+ * that line and no other, also the last one (docs/decisions/session-log-lines.md).
  */
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
