@@ -1,4 +1,5 @@
 export * from './transcript/amounts.ts'
+export { createFlow, type Flow, type FlowParts, flowed } from './transcript/flow.ts'
 export { factsOf, lineOf, subjectOf } from './transcript/tool-line.ts'
 export {
   createTranscript,

@@ -90,7 +90,8 @@ function terminalOutput(world: ProcessWorld): RunOutput {
       const facts = result ? [...factsOf(result), duration(clock.monotonic() - startedAt)].join(' · ') : ''
       const session = `session ${id}  (agent run -c to go on)`
       const apart = facts.length + SPACE.length + session.length > width() ? '\n' : SPACE
-      transcript.note(`\n${facts}${facts ? apart : ''}${session}`)
+      transcript.note('')
+      transcript.note(`${facts}${facts ? apart : ''}${session}`)
     },
   }
 }

@@ -88,7 +88,7 @@ async function stoppable(
   }
   const stopped = stop.stopped()
   if (stopped?.by === 'signal' && ended) {
-    world.stderr.write(`Stopped; nothing is left running. To go on: agent run --session-id ${live.id} "…"\n`)
+    world.stderr.write(`Stopped; nothing is left running.\nTo go on: agent run --session-id ${live.id} "…"\n`)
   }
   return stopped?.exitCode ?? (good && ended ? 0 : EXIT_FAILED)
 }

@@ -4,6 +4,7 @@
  */
 import type { AgentEvent, Clock, ResultBlock } from '@beige/protocol'
 import { duration } from './amounts.ts'
+import { createFlow, flowed } from './flow.ts'
 import { diffLines, factsOf, lineOf, subjectOf } from './tool-line.ts'
 import { oneLine, padded, visible } from './visible.ts'
 
@@ -35,8 +36,15 @@ export function createTranscript(options: TranscriptOptions): Transcript {
   const { terminal, clock } = options
   const paint = painter(terminal.color)
   const calls = new Map<string, { name: string; subject: string; startedAt: number }>()
-  let midLine = false
-  let heldLines = '' // line ends that are written when more text follows
+  const speech = createFlow({
+    write: part => {
+      erase()
+      terminal.write(part)
+    },
+    width: () => terminal.width,
+    indent: options.speaker ? 11 : 2,
+    lead: options.speaker ? `  ${padded(options.speaker, 8)} ` : `${paint.accent('⏺')} `,
+  })
   let doing: { what: string; since: number } | null = null
   let frame = 0
   let spinning = false
@@ -47,15 +55,15 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     spinning = false
   }
   const spin = () => {
-    if (!doing || midLine) return
+    if (!doing || speech.open) return
     const ms = clock.monotonic() - doing.since
     if (ms < SPIN_AFTER_MS) return
-    const line = `  ${SPINNER[frame++ % SPINNER.length]} ${doing.what} ${duration(ms)}`
-    terminal.write(`\r\x1b[K${paint.dim(oneLine(line, terminal.width - 1))}`)
+    const line = `${SPINNER[frame++ % SPINNER.length]} ${doing.what} ${duration(ms)}`
+    terminal.write(`\r\x1b[K  ${paint.dim(oneLine(line, terminal.width - 3))}`)
     spinning = true
   }
-  const busy = (what: string | null) => {
-    doing = what === null ? null : { what, since: clock.monotonic() }
+  const busy = (what: string | null, since = clock.monotonic()) => {
+    doing = what === null ? null : { what, since }
     if (!terminal.live) return
     if (doing && !timer) {
       timer = setInterval(spin, SPIN_EVERY_MS)
@@ -67,30 +75,16 @@ export function createTranscript(options: TranscriptOptions): Transcript {
       timer = null
     }
   }
+  /** The call that began last of those that still run. */
+  const busyWithCall = () => {
+    const call = [...calls.values()].at(-1)
+    if (call) busy(`${call.name} ${oneLine(call.subject, 60)}`, call.startedAt)
+    else busy(null)
+  }
   const line = (text: string) => {
+    speech.end()
     erase()
-    newline()
     terminal.write(`${text}\n`)
-  }
-
-  const newline = () => {
-    if (midLine) terminal.write('\n')
-    midLine = false
-    heldLines = ''
-  }
-
-  function text(part: string): void {
-    const all = heldLines + visible(part)
-    const shown = midLine ? all : all.replace(/^\n+/, '')
-    const body = shown.replace(/\n+$/, '')
-    heldLines = shown.slice(body.length)
-    if (body === '') return
-    erase()
-    if (!midLine)
-      terminal.write(options.speaker ? `  ${padded(options.speaker, 8)} ` : `${paint.accent('⏺')} `)
-    midLine = true
-    const indent = options.speaker ? ' '.repeat(11) : '  '
-    terminal.write(body.replaceAll('\n', `\n${indent}`))
   }
 
   function toolEnd(event: Extract<AgentEvent, { kind: 'tool_end' }>): void {
@@ -109,7 +103,8 @@ export function createTranscript(options: TranscriptOptions): Transcript {
     })
     const shown = lineOf({ name: event.name, subject: call?.subject ?? '', facts }, terminal.width)
     line(`  ${paint.dim('⎿')} ${event.is_error ? paint.bad(shown) : shown}`)
-    if (event.is_error && typeof Reflect.get(details, 'exit_code') !== 'number') reason(event.result)
+    if (event.is_error && event.outcome === 'done' && typeof Reflect.get(details, 'exit_code') !== 'number')
+      reason(event.result)
     const changed = diffLines(Reflect.get(details, 'diff'))
     const limit = options.maxDiffLines ?? DEFAULT_DIFF_LINES
     for (const one of changed.slice(0, limit)) {
@@ -121,8 +116,9 @@ export function createTranscript(options: TranscriptOptions): Transcript {
 
   /** Why a call failed, in its own words. */
   function reason(result: readonly ResultBlock[]): void {
-    const [words = ''] = result.flatMap(block => (block.type === 'text' ? block.text.trim().split('\n') : []))
-    if (words !== '') line(`    ${paint.dim('│')} ${oneLine(words, Math.max(10, terminal.width - 7))}`)
+    const words = result.map(block => (block.type === 'text' ? block.text : '')).join(' ')
+    const cut = oneLine(words, Math.max(10, terminal.width - 7))
+    if (cut !== '') line(`    ${paint.dim('│')} ${cut}`)
   }
 
   return {
@@ -132,19 +128,19 @@ export function createTranscript(options: TranscriptOptions): Transcript {
           return busy('thinking')
         case 'stream':
           if (event.type === 'text_delta' && 'text' in event && typeof event.text === 'string') {
-            if (event.text !== '') text(event.text)
-          } else if (event.type === 'content_block_stop') newline()
+            speech.push(visible(event.text))
+          } else if (event.type === 'content_block_stop') speech.end()
           return
         case 'message_discarded':
           return line(paint.dim(`  (discarded: ${oneLine(event.reason, 200)})`))
         case 'tool_start': {
           const subject = subjectOf(event.input)
           calls.set(event.id, { name: event.name, subject, startedAt: clock.monotonic() })
-          return busy(`${event.name} ${oneLine(subject, 60)}`)
+          return busyWithCall()
         }
         case 'tool_end':
           toolEnd(event)
-          return busy(null)
+          return busyWithCall()
         case 'agent_end':
           return busy(null)
         case 'agent_start':
@@ -157,10 +153,10 @@ export function createTranscript(options: TranscriptOptions): Transcript {
           return event satisfies never
       }
     },
-    note: text => line(text),
+    note: text => line(flowed(text, terminal.width)),
     end: () => {
       busy(null)
-      newline()
+      speech.end()
     },
   }
 }
