@@ -9,7 +9,8 @@ import { REPOSITORY, skeletonImage } from './skeleton.ts'
 
 export const HOST_USR = 'host-usr'
 const OURS = [REPOSITORY, `${REPOSITORY}:latest`]
-const SOURCES = ['../sandbox-image/', '../../../sandbox-image/', '../../../../../sandbox-image/']
+// From a bundle, from its chunks, and from `src/drivers/docker/`.
+const SOURCES = ['../../../sandbox-image/', '../../../../sandbox-image/', '../../../../../sandbox-image/']
 const DIGEST_CHARS = 12
 
 export type Image = { name: string; usr: HostUsr | null; note: string }
