@@ -8,6 +8,8 @@ import { type Problem, readTree } from './tree.ts'
 
 type Outcome = { name: string; detail: string; problems: readonly string[] }
 
+const UNIT_STALL_MS = 30_000
+
 const root = join(import.meta.dirname, '../..')
 const startedMs = performance.now()
 
@@ -38,7 +40,7 @@ async function command(name: string, script: string, args: readonly string[]): P
 async function unitTests(): Promise<Outcome> {
   const since = performance.now()
   const files = unitTestFiles(tree)
-  const { totals, failed } = await runTests({ root, files })
+  const { totals, failed } = await runTests({ root, files, stallMs: UNIT_STALL_MS })
   const detail = `${totals.passed} passed, ${totals.skipped} skipped, ${((performance.now() - since) / 1000).toFixed(1)} s`
   return { name: 'unit tests', detail, problems: failed }
 }

@@ -1,17 +1,5 @@
 /** Hazards that nothing has been built for yet, each with the package that will bring its test. */
 export const WAITING: Readonly<Record<string, string>> = {
-  H01: 'sessions',
-  H02: 'sessions',
-  H03: 'sessions',
-  H04: 'sessions',
-  H05: 'sessions',
-  H06: 'sessions',
-  H07: 'sessions',
-  H08: 'sessions',
-  H09: 'sessions',
-  H10: 'host',
-  H11: 'sessions',
-  H12: 'sessions',
   H13: 'harness',
   H14: 'harness',
   H15: 'harness',

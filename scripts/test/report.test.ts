@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import type { TestRun } from './run-tests.ts'
 
 const planted = `
 import test from 'node:test'
@@ -17,31 +18,42 @@ const runner = `
 const { runTests } = await import(process.argv[2] + '/run-tests.ts')
 const { startReport } = await import(process.argv[2] + '/report.ts')
 const report = startReport(process.stdout)
-const run = await runTests({ root: process.cwd(), files: process.argv.slice(3), onEvent: report.onEvent })
+const [stallMs, ...files] = process.argv.slice(3)
+const run = await runTests({ root: process.cwd(), files, onEvent: report.onEvent, stallMs: Number(stallMs) })
 await report.end(run)
 console.error(JSON.stringify(run))
 `
 
+const endless = 'setInterval(() => {}, 1000)'
+
+test('a file that never ends is named and does not hold the others', { timeout: 20_000 }, () => {
+  const { run, stdout } = runPlanted({ 'a.test.mjs': planted, 'endless.test.mjs': endless }, 2000)
+  assert.match(run.failed.join(), /no news for 2 s; had not ended: endless\.test\.mjs/)
+  assert.match(stdout, /\nℹ tests \d+\n/)
+})
+
 test('a run names what was skipped and what failed, and ends with the totals of node:test', () => {
+  const { run, stdout } = runPlanted({ 'a.test.mjs': planted, 'b.test.mjs': "import './gone.mjs'" }, 10_000)
+  assert.deepEqual(run.totals, { passed: 1, failed: 2, skipped: 1 })
+  assert.match(run.failed[0] ?? '', /^a\.test\.mjs: breaks\n.*broken on purpose/)
+  assert.match(run.failed[1] ?? '', /^b\.test\.mjs\n[\s\S]*gone\.mjs/)
+  assert.match(stdout, /skipped, absent: docker: 1\n {2}- needs docker \(a\.test\.mjs\)/)
+  assert.match(
+    stdout,
+    /\nℹ tests 4\nℹ suites 0\nℹ pass 1\nℹ fail 2\n.*\nℹ skipped 1\nℹ todo 0\nℹ duration_ms [\d.]+\s*$/,
+  )
+})
+
+function runPlanted(files: Record<string, string>, stallMs: number): { run: TestRun; stdout: string } {
   const root = mkdtempSync(join(tmpdir(), 'beige-report-'))
   try {
-    writeFileSync(join(root, 'a.test.mjs'), planted)
-    writeFileSync(join(root, 'b.test.mjs'), "import './gone.mjs'")
+    for (const [name, text] of Object.entries({ ...files, 'runner.mjs': runner }))
+      writeFileSync(join(root, name), text)
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
-    writeFileSync(join(root, 'runner.mjs'), runner)
-    const argv = ['runner.mjs', import.meta.dirname, 'a.test.mjs', 'b.test.mjs']
+    const argv = ['runner.mjs', import.meta.dirname, String(stallMs), ...Object.keys(files)]
     const { stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, env, encoding: 'utf8' })
-
-    const run = JSON.parse(stderr)
-    assert.deepEqual(run.totals, { passed: 1, failed: 2, skipped: 1 })
-    assert.match(run.failed[0], /^a\.test\.mjs: breaks\n.*broken on purpose/)
-    assert.match(run.failed[1], /^b\.test\.mjs\n[\s\S]*gone\.mjs/)
-    assert.match(stdout, /skipped, absent: docker: 1\n {2}- needs docker \(a\.test\.mjs\)/)
-    assert.match(
-      stdout,
-      /\nℹ tests 4\nℹ suites 0\nℹ pass 1\nℹ fail 2\n.*\nℹ skipped 1\nℹ todo 0\nℹ duration_ms [\d.]+\s*$/,
-    )
+    return { run: JSON.parse(stderr), stdout }
   } finally {
     rmSync(root, { recursive: true })
   }
-})
+}

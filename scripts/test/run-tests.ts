@@ -6,7 +6,8 @@ import { inspect } from 'node:util'
 
 // Tests with engines share one disk and one Docker: more at once does not end sooner.
 const MAX_AT_ONCE = 4
-const FILE_TIMEOUT_MS = 300_000
+const TEST_TIMEOUT_MS = 300_000
+const STALL_MS = 300_000 // without any news from any file
 const MAX_STDERR = 4_000 // characters of one file
 
 export type TestEvent = { type: string; data: unknown }
@@ -20,17 +21,25 @@ export type TestRun = {
   slowest: readonly { file: string; ms: number }[]
 }
 
-export type TestRequest = { root: string; files: readonly string[]; onEvent?: (event: TestEvent) => void }
+export type TestRequest = {
+  root: string
+  files: readonly string[]
+  onEvent?: (event: TestEvent) => void
+  /** How long nothing may be heard before the run is given up. */
+  stallMs?: number
+}
 
-export async function runTests({ root, files, onEvent }: TestRequest): Promise<TestRun> {
+export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: TestRequest): Promise<TestRun> {
   if (files.length === 0)
     return { totals: { passed: 0, failed: 0, skipped: 0 }, failed: [], skipped: [], slowest: [] }
+  const watchdog = new AbortController()
   const stream = run({
     cwd: root,
     files: files.map(file => join(root, file)),
     concurrency: Math.min(availableParallelism(), MAX_AT_ONCE),
     execArgv: ['--conditions=beige-source'],
-    timeout: FILE_TIMEOUT_MS,
+    timeout: TEST_TIMEOUT_MS,
+    signal: watchdog.signal,
   })
   const totals = { passed: 0, failed: 0, skipped: 0 }
   const failed: string[] = []
@@ -52,8 +61,14 @@ export async function runTests({ root, files, onEvent }: TestRequest): Promise<T
     if (skip !== undefined)
       skipped.push({ file: place(file), name, reason: typeof skip === 'string' ? skip : '' })
   })
+  const open = new Set<string>()
+  stream.on('test:dequeue', ({ name, file, nesting }) => {
+    if (nesting === 0 && name === file) open.add(place(file))
+  })
   stream.on('test:complete', ({ name, file, details, nesting }) => {
-    if (nesting === 0 && name === file) times.push({ file: place(file), ms: details.duration_ms })
+    if (nesting !== 0 || name !== file) return
+    open.delete(place(file))
+    times.push({ file: place(file), ms: details.duration_ms })
   })
   stream.on('test:summary', ({ file, counts }) => {
     if (file !== undefined) return
@@ -61,7 +76,17 @@ export async function runTests({ root, files, onEvent }: TestRequest): Promise<T
     totals.failed = counts.tests - counts.passed - counts.skipped - counts.todo
     totals.skipped = counts.skipped
   })
-  for await (const event of stream) onEvent?.(event)
+  // node:test bounds a test, but waits without end for a file whose process something keeps alive.
+  const giveUp = (): void => {
+    failed.push(`no news for ${stallMs / 1000} s; had not ended: ${[...open].join(', ')}`)
+    watchdog.abort()
+  }
+  const timer = setTimeout(giveUp, stallMs)
+  for await (const event of stream) {
+    timer.refresh()
+    onEvent?.(event)
+  }
+  clearTimeout(timer)
   if (totals.failed > 0 && failed.length === 0) failed.push(`${totals.failed} failed`)
   return { totals, failed, skipped, slowest: times.sort((a, b) => b.ms - a.ms) }
 }
