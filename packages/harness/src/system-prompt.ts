@@ -6,6 +6,8 @@ export type SystemPromptParts = {
   /** Replaces our base. */
   base?: string
   workdir: string
+  /** The operator's own words for this agent; above the workspace's notes. */
+  instructions?: string
   /** One line each. */
   guidelines?: readonly string[]
   /** AGENTS.md and the like, as the sandbox holds them: below the operator's words. */
@@ -23,6 +25,7 @@ export function systemPrompt(parts: SystemPromptParts): string {
   const sections = [parts.base ?? BASE, `The workspace is ${parts.workdir}.`]
   if (parts.guidelines?.length) sections.push(parts.guidelines.map(line => `- ${line}`).join('\n'))
   if (parts.launchers?.length) sections.push(launchers(parts.launchers))
+  if (parts.instructions) sections.push(parts.instructions)
   for (const note of parts.notes ?? []) {
     const cut = note.truncated ? '\n[cut]' : ''
     sections.push(

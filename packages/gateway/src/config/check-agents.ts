@@ -14,18 +14,18 @@ import { nearestName, type Report } from './report.ts'
 import type { AgentConfig } from './resolved.ts'
 import type { Surroundings } from './surroundings.ts'
 
-export function checkAgents(
+export async function checkAgents(
   document: ConfigDocument,
   plugins: CheckedPlugins,
   around: Surroundings,
   report: Report,
-): AgentConfig[] {
+): Promise<AgentConfig[]> {
   const agents: AgentConfig[] = []
   const workspaces: Workspace[] = []
   for (const [name, section] of Object.entries(document.agents)) {
     const place = ['agents', name]
     report.name(place, name)
-    checkModel(section, document, [...place, 'model'], around, report)
+    await checkModel(section, document, [...place, 'model'], around, report)
     const tools = checkTools(section.tools, plugins, [...place, 'tools'], report)
     const pluginConfigs = mergedConfigs(section, plugins, tools, [...place, 'pluginConfigs'], report)
     const workspaceDir = checkWorkspace(section, [...place, 'workspaceDir'], workspaces, around, report)
@@ -47,13 +47,13 @@ export function checkAgents(
   return agents
 }
 
-function checkModel(
+async function checkModel(
   section: AgentSection,
   document: ConfigDocument,
   place: Place,
   around: Surroundings,
   report: Report,
-): void {
+): Promise<void> {
   const { provider, model } = section.model
   if (provider === MENDED || model === MENDED) return
   const declared = document.llm.providers
@@ -64,7 +64,7 @@ function checkModel(
     return
   }
   const own = (found.models ?? []).map(entry => entry.id)
-  const ids = own.length > 0 ? own : around.modelIds(provider)
+  const ids = [...own, ...(await around.modelIds(provider))]
   if (ids.length > 0 && !ids.includes(model) && !ids.includes(MENDED))
     report.add([...place, 'model'], `${provider} has no model "${model}"`, nearestName(model, ids))
 }

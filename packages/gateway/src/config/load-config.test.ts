@@ -36,7 +36,7 @@ function surroundings(env: Record<string, string> = {}): Surroundings {
     runSecretCommand: async argv => ({ ok: true, value: `secret of ${argv.join(' ')}` }),
     fileExists: path => path.endsWith('.md'),
     isKnownProvider: name => ['anthropic', 'openai'].includes(name),
-    modelIds: name => (name === 'anthropic' ? ['claude-sonnet-4-6', 'claude-opus-4-8'] : ['gpt-5']),
+    modelIds: async name => (name === 'anthropic' ? ['claude-sonnet-4-6', 'claude-opus-4-8'] : ['gpt-5']),
   }
 }
 

@@ -1,6 +1,6 @@
 /** A configuration after every check: defaults applied, paths absolute, secrets read. Only memory holds it. */
 import type { PluginManifest } from '@beige/plugin-sdk'
-import type { ProviderSection } from '@beige/protocol'
+import type { AgentSection, ProviderSection } from '@beige/protocol'
 import type { DriverName, Mount, SandboxSpec } from '@beige/sandbox'
 
 export type KnownSecret = { name: string; value: string }
@@ -35,7 +35,7 @@ export type SandboxConfig = {
 
 export type AgentConfig = {
   name: string
-  model: { provider: string; model: string; thinkingLevel: string | null }
+  model: { provider: string; model: string; thinkingLevel: AgentSection['model']['thinkingLevel'] | null }
   /** Plugin tools of its list, without target; the core four are not among them. */
   tools: readonly string[]
   /** Each plugin's configuration as this agent's calls see it. */

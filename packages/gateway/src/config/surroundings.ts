@@ -26,7 +26,7 @@ export interface Surroundings {
   /** Providers whose address and wire are known by name. */
   isKnownProvider(name: string): boolean
   /** Ids of a known provider's models. */
-  modelIds(provider: string): readonly string[]
+  modelIds(provider: string): Promise<readonly string[]>
 }
 
 const MAX_MANIFEST_BYTES = 262_144

@@ -32,7 +32,13 @@ const secret = union([
 ])
 export type SecretSource = Static<typeof secret>
 
-export const providerApi = oneOf(['anthropic-messages', 'openai-completions', 'openai-responses'])
+export const providerApi = oneOf([
+  'anthropic-messages',
+  'openai-completions',
+  'openai-responses',
+  'google-generative-ai',
+  'mistral-conversations',
+])
 export const thinkingLevel = oneOf(['off', 'minimal', 'low', 'medium', 'high'])
 export const sandboxDriver = oneOf(['docker', 'bubblewrap', 'remote', 'host'])
 
@@ -61,6 +67,13 @@ const provider = obj({
   api: opt(providerApi),
   headers: opt(map(secretText)),
   models: opt(arr(customModel)),
+  timeouts: opt(
+    obj({
+      /** Keep-alive bytes count for `idleMs`, not for the first token. */
+      firstTokenMs: opt(int({ minimum: 1, default: 600_000 })),
+      idleMs: opt(int({ minimum: 1, default: 300_000 })),
+    }),
+  ),
   insecure: opt(bool()),
 })
 
