@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::forward::{self, Route};
 use crate::log::Level;
 use crate::names::{self, User};
 use crate::sys::identity;
@@ -18,6 +19,7 @@ pub struct Config {
     pub listen: Listen,
     /// Refuse peers of execd's own pid namespace.
     pub only_outside_peers: bool,
+    pub forward: Vec<Route>,
     pub root: PathBuf,
     pub home: Option<OsString>,
     pub run_as: Option<User>,
@@ -91,14 +93,14 @@ fn read(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<Config, BadValue>
         Some("info") => Level::Info,
         Some(other) => return Err(format!("EXECD_LOG: {other:?} is none of off, error and info")),
     };
-    if variable("EXECD_FORWARD").is_some() {
-        return Err("EXECD_FORWARD: this build carries no ports".into());
-    }
+    let forward = text("EXECD_FORWARD")?.map(|routes| forward::parse(&routes)).transpose();
+    let forward = forward.map_err(|wrong| format!("EXECD_FORWARD: {wrong}"))?.unwrap_or_default();
     let idle_exit_s = number("EXECD_IDLE_EXIT_S", 0, 0..=31_536_000)?;
     const MAX: u64 = 1 << 40;
     Ok(Config {
         listen,
         only_outside_peers,
+        forward,
         root,
         home: variable("EXECD_HOME"),
         run_as,
@@ -182,6 +184,7 @@ mod tests {
             ("EXECD_LISTEN", "unix:relative"),
             ("EXECD_LISTEN", "0.0.0.0:8080"),
             ("EXECD_PEERS", "inside"),
+            ("EXECD_FORWARD", "0.0.0.0:1=/a"),
             ("EXECD_ROOT", "relative"),
             ("EXECD_RUN_AS", "no-such-user-at-all"),
             ("EXECD_BEARER_FILE", "/nonexistent"),

@@ -5,6 +5,9 @@ mod connection;
 mod errors;
 mod fence;
 mod files;
+mod forward;
+#[cfg(test)]
+mod fuzz;
 mod http;
 mod log;
 mod names;
@@ -15,6 +18,7 @@ mod server;
 mod service;
 mod sys;
 mod tool_client;
+mod unix_path;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

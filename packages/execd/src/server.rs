@@ -1,12 +1,10 @@
 //! The server: starts, accepts, reaps, ends. This thread waits for signals and callers and does nothing else.
 
-use std::fs::File;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,11 +12,13 @@ use std::time::{Duration, Instant};
 use crate::config::{self, Listen};
 use crate::connection;
 use crate::errors::describe;
+use crate::forward::Forward;
 use crate::log;
 use crate::service::Service;
 use crate::sys::fd::{Flag, Interest, poll, send_some};
 use crate::sys::signals::{self, SignalFd};
 use crate::sys::{identity, memory, seccomp, socket};
+use crate::unix_path;
 
 /// More than the commands that may run at once by default, so that a caller who wants to ask about them gets in.
 const MAX_CONNECTIONS: usize = 512;
@@ -63,19 +63,31 @@ fn start() -> Result<(), (u8, String)> {
     })?;
     identity::set_umask(umask);
     let stop = Arc::new(Flag::new().map_err(failed("eventfd"))?);
+    let forwards = config.forward.iter().map(|route| {
+        let failed =
+            |error| (2, format!("EXECD_FORWARD: can not listen on {}: {}", route.from, describe(&error)));
+        Forward::listen(route.clone(), stop.clone()).map_err(failed)
+    });
+    let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
     let service = Arc::new(Service::new(config, umask, open_files, stop));
     memory::release();
     log::info(&format!("listening, instance {}", service.instance));
-    accept_until_stopped(&service, &listener, &signals);
+    accept_until_stopped(&service, &listener, &forwards, &signals);
     end(&service, listener, &signals);
     Ok(())
 }
 
-fn accept_until_stopped(service: &Arc<Service>, listener: &Listener, signals: &SignalFd) {
+fn accept_until_stopped(
+    service: &Arc<Service>,
+    listener: &Listener,
+    forwards: &[Forward],
+    signals: &SignalFd,
+) {
     let mut sweep_again = None;
     loop {
-        let mut fds =
-            [Interest::read(signals.fd()), Interest::read(listener.fd()), Interest::read(service.stop.fd())];
+        let own = [signals.fd(), listener.fd(), service.stop.fd()];
+        let watched = own.into_iter().chain(forwards.iter().map(Forward::fd));
+        let mut fds: Vec<_> = watched.map(Interest::read).collect();
         // Without EXECD_IDLE_EXIT_S and without strays there is no time at all, and so no wakeup.
         let idle_left = service.config.idle_exit.map(|limit| limit.saturating_sub(service.idle_time()));
         if idle_left.is_some_and(|left| left.is_zero()) {
@@ -93,6 +105,11 @@ fn accept_until_stopped(service: &Arc<Service>, listener: &Listener, signals: &S
         }
         if fds[1].is_ready() {
             accept(service, listener);
+        }
+        for (forward, fd) in forwards.iter().zip(&fds[own.len()..]) {
+            if fd.is_ready() {
+                forward.accept();
+            }
         }
     }
 }
@@ -197,7 +214,7 @@ impl Listener {
     fn bind(listen: &Listen) -> io::Result<Listener> {
         let listener = match listen {
             Listen::Tcp(address) => Listener::Tcp(TcpListener::bind(address)?),
-            Listen::Unix(path) => Listener::Unix(bind_unix(path)?, path.clone()),
+            Listen::Unix(path) => Listener::Unix(unix_path::listen(path)?, path.clone()),
         };
         match &listener {
             Listener::Tcp(listener) => listener.set_nonblocking(true)?,
@@ -231,20 +248,4 @@ impl Listener {
             let _ = std::fs::remove_file(path);
         }
     }
-}
-
-/// Binds through the folder's descriptor, since a socket's address holds 107 bytes and a path more. What is left of an
-/// execd that ended without a word is removed; one that answers is not.
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    let (folder, name) = match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => (folder, name),
-        _ => return Err(io::ErrorKind::InvalidInput.into()),
-    };
-    let folder = File::open(folder)?;
-    let address = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
-    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_socket());
-    if is_socket && UnixStream::connect(&address).is_err() {
-        std::fs::remove_file(path)?;
-    }
-    UnixListener::bind(&address)
 }

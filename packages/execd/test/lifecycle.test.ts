@@ -1,12 +1,13 @@
 /** How execd starts, what it refuses to start with, and how it ends. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { BINARY, newMarker, processesWith, skip, startExecd, until } from './execd.ts'
+import { freePort } from './free-port.ts'
 import { TREES } from './trees.ts'
 
 function startWith(env: Record<string, string>) {
@@ -24,6 +25,7 @@ test('a bad value is exit 2 and one line that names the variable', { skip }, () 
     ['EXECD_LISTEN', 'unix:/no/such/folder/x.sock'],
     ['EXECD_LISTEN', 'nonsense'],
     ['EXECD_PEERS', 'all'],
+    ['EXECD_FORWARD', '127.0.0.1:1'],
     ['EXECD_ROOT', 'relative'],
     ['EXECD_RUN_AS', 'no-such-user'],
     ['EXECD_RUN_AS', 'root'],
@@ -77,6 +79,7 @@ test('EXECD_IDLE_EXIT_S ends one that nobody comes back to, and not one in use',
   socket.destroy()
   t.after(() => socket.destroy())
   await execd.send('GET', '/health', undefined, { Connection: 'close' })
+  assert.equal(await execd.ended, 0)
 })
 
 test('a socket that is left over is replaced, one that answers is not', { skip }, async t => {
@@ -122,17 +125,8 @@ test('over TCP, without a token, no web page is served', { skip }, async t => {
   assert.match(await ask({ Host: 'rebound.example.com' }), /^HTTP\/1\.1 401/)
 })
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise<void>(resolve => server.once('listening', () => resolve()))
-  const address = server.address()
-  await new Promise<void>(resolve => server.close(() => resolve()))
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
-
 test('an idle execd sleeps: nothing switches to it', { skip }, async t => {
   const execd = await startExecd(t)
-  const { readFileSync } = await import('node:fs')
   await execd.send('GET', '/health', undefined, { Connection: 'close' })
   const switches = () =>
     /voluntary_ctxt_switches:\s+(\d+)/.exec(readFileSync(`/proc/${execd.pid}/status`, 'utf8'))?.[1]

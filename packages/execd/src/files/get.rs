@@ -137,6 +137,15 @@ fn within(range: Range, size: u64) -> Option<(u64, u64)> {
 }
 
 #[cfg(test)]
+pub fn fuzzed(header: &[u8]) {
+    for size in [0, 1, 10, u64::MAX] {
+        if let Some((first, last)) = parse_range(header).and_then(|range| within(range, size)) {
+            assert!(first <= last && last < size);
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -7,21 +7,16 @@ mod request;
 mod session;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
 use std::io::{self, IsTerminal};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::errors::describe;
 use crate::sys::signals;
 use crate::sys::socket::is_dev_null;
+use crate::unix_path;
 use outcome::Outcome;
 
 const DEFAULT_SOCKET: &str = "/beige/gateway.sock";
-const MAX_ADDRESS_BYTES: usize = 107;
 
 /// Runs the tool that is called `name` and returns the exit code.
 pub fn main(name: &OsStr) -> u8 {
@@ -50,8 +45,8 @@ fn call(tool: &OsStr, args: &[OsString]) -> Outcome {
     };
     let path = std::env::var_os("BEIGE_GATEWAY_SOCKET").filter(|path| !path.is_empty());
     let path = path.map_or(PathBuf::from(DEFAULT_SOCKET), PathBuf::from);
-    let socket = match connect(&path) {
-        Ok(socket) => socket,
+    let socket = match unix_path::connect(&path) {
+        Ok(socket) => socket.into(),
         Err(error) => return outcome::no_gateway(&format!("{}: {}", path.display(), describe(&error))),
     };
     // A shell's background job was told to ignore SIGINT, and goes on doing so.
@@ -71,11 +66,18 @@ fn hello() -> Vec<u8> {
     hello.to_string().into_bytes()
 }
 
-/// A socket's address holds 107 bytes and a path more, so a long one goes through a descriptor of the socket itself.
-fn connect(path: &Path) -> io::Result<OwnedFd> {
-    if path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES {
-        return Ok(UnixStream::connect(path)?.into());
+#[cfg(test)]
+pub mod fuzzed {
+    use super::{frames, outcome};
+
+    pub fn parse(bytes: &[u8]) {
+        let mut decoder = frames::Decoder::default();
+        for part in bytes.chunks(7) {
+            decoder.push(part);
+            while let Ok(Some(frame)) = decoder.next() {
+                assert!(frame.payload.len() < frames::MAX_FRAME_BYTES);
+            }
+        }
+        let _ = (outcome::of_exit(bytes), outcome::of_error(bytes));
     }
-    let place = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
-    Ok(UnixStream::connect(format!("/proc/self/fd/{}", place.as_raw_fd()))?.into())
 }
