@@ -4,7 +4,7 @@ mod command;
 pub mod environment;
 mod one_shot;
 mod relay;
-mod request;
+pub mod request;
 mod stream;
 
 use std::sync::Arc;
