@@ -66,6 +66,8 @@ export type AgentBench = AsyncDisposable & {
   start(args: readonly string[], env?: Readonly<Record<string, string>>): AgentChild
   /** From start to end. */
   agent(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
+  /** The same, in another directory. */
+  agentIn(cwd: string, args: readonly string[]): Promise<Ended>
   /** Names of the folders of sandboxes that are left. */
   sandboxesLeft(): string[]
 }
@@ -91,8 +93,8 @@ export async function agentBench(script: Script, wire: WireName = 'anthropic'): 
     BEIGE_CANARY: CANARY,
     ...routeTo(server, wire),
   }
-  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-    const child = startAgent(args, workspace, { ...base, ...env })
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = workspace) => {
+    const child = startAgent(args, cwd, { ...base, ...env })
     children.push(child)
     return child
   }
@@ -111,11 +113,8 @@ export async function agentBench(script: Script, wire: WireName = 'anthropic'): 
         for (const one of [dirname(file), file]) chownSync(one, MADE_BY_ROOT.uid, MADE_BY_ROOT.gid)
     },
     start,
-    agent: async (args, env) => {
-      const child = start(args, env)
-      child.process.stdin.end()
-      return await child.ended
-    },
+    agent: (args, env) => toEnd(start(args, env)),
+    agentIn: (cwd, args) => toEnd(start(args, {}, cwd)),
     sandboxesLeft: () => (existsSync(join(home, 'sandboxes')) ? readdirSync(join(home, 'sandboxes')) : []),
     [Symbol.asyncDispose]: async () => {
       for (const child of children) child.process.kill('SIGKILL')
@@ -125,6 +124,11 @@ export async function agentBench(script: Script, wire: WireName = 'anthropic'): 
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function toEnd(child: AgentChild): Promise<Ended> {
+  child.process.stdin.end()
+  return await child.ended
 }
 
 /** The variables that lead to the scripted server, as a user would set them for a server of that wire. */
