@@ -1,0 +1,247 @@
+/** The running gateway: started in the page's order, each failure with its meaning, stopped step by step. */
+import { join } from 'node:path'
+import { createLocks } from '@beige/harness'
+import { createModelRouter } from '@beige/models'
+import type { AuditBody, Clock, Random } from '@beige/protocol'
+import type { DriverOptions } from '@beige/sandbox'
+import { type Agent, createAgent } from '../agents/agent.ts'
+import { openSessionKeys } from '../agents/session-keys.ts'
+import { openAuditLog } from '../audit/audit-log.ts'
+import { createRedactor } from '../audit/redactor.ts'
+import type { GatewayConfig } from '../config/resolved.ts'
+import { fail } from '../errors.ts'
+import type { GatewayLog } from '../home/gateway-log.ts'
+import { writeJsonFile } from '../home/json-file.ts'
+import { type Layout, makeFolder } from '../home/layout.ts'
+import { createAdmission } from '../http/admission.ts'
+import { apiRoutes } from '../http/api.ts'
+import { createHttpServer } from '../http/server.ts'
+import type { PluginWorld } from '../plugins/plugin-process.ts'
+import { supervisePlugin } from '../plugins/plugin-supervisor.ts'
+import { openApiTokens } from '../tokens/api-tokens.ts'
+import { createCallTokens, readTokenKey } from '../tool-socket/call-tokens.ts'
+import { VERSION } from '../version.ts'
+import { healthOf } from './health.ts'
+import { loadPlugins, startPlugins } from './plugins.ts'
+import { stopStep } from './stop-steps.ts'
+import { takeOverRuns } from './take-over.ts'
+
+export type GatewayParts = {
+  config: GatewayConfig
+  layout: Layout
+  clock: Clock
+  random: Random
+  drivers: DriverOptions
+  plugins: Pick<PluginWorld, 'runner' | 'nodeArgs' | 'codeFolders'>
+  log: GatewayLog
+  /** One bad sandbox or plugin fails the start. */
+  strict: boolean
+  pid: number
+  /** Somebody asked over HTTP that it stops. */
+  onStopAsked(options: StopOptions): void
+}
+export type StopOptions = { keepSandboxes: boolean }
+
+export interface Gateway {
+  /** `127.0.0.1:7433` and the names of agents that are not ready. */
+  readonly summary: string
+  stop(options: StopOptions): Promise<void>
+}
+
+const SANDBOXES_AT_ONCE = 4
+const STOP_MS = { plugin: 5_000, sockets: 2_000, sandboxes: 10_000, audit: 10_000 } as const
+
+/** Rejects when a step fails that nothing can go on without; what was begun is then ended again. */
+export async function startGateway(parts: GatewayParts): Promise<Gateway> {
+  const { config, layout, clock, random, log } = parts
+  const startedAt = clock.monotonic()
+  const cleanup = new AsyncDisposableStack()
+  try {
+    const redact = createRedactor(config.secrets)
+    const audit = await openAuditLog({
+      path: layout.audit,
+      maxSizeBytes: config.gateway.audit.maxSizeBytes,
+      clock,
+    })
+    cleanup.defer(() => audit.close())
+    if (audit.recovered > 0)
+      log.write('warn', `audit: ${audit.recovered} bytes of a torn line were set aside`)
+    await audit.append(gatewayNote('gateway.start', { version: VERSION, pid: parts.pid }))
+
+    const supervisors = config.plugins.map(plugin =>
+      supervisePlugin(plugin, {
+        ...parts.plugins,
+        clock,
+        dataDir: name => {
+          const folder = join(layout.data, name)
+          makeFolder(folder)
+          return folder
+        },
+        agentNames: config.agents.map(agent => agent.name),
+        log: (name, level, text) => log.write(level, `plugin ${name}: ${text}`),
+      }),
+    )
+    cleanup.defer(async () => {
+      for (const supervisor of supervisors.toReversed()) await supervisor.stop(STOP_MS.plugin)
+    })
+    await loadPlugins(supervisors)
+
+    const router = await createModelRouter({
+      providers: Object.fromEntries(
+        config.providers.map(({ name, apiKey, ...provider }) => [
+          name,
+          { ...provider, ...(apiKey === null ? { auth: 'none' as const } : { apiKey }) },
+        ]),
+      ),
+      env: {}, // a key is spelled out in the configuration or there is none
+      clock,
+      userAgent: `beige-gateway/${VERSION}`,
+    })
+    const locks = createLocks()
+    const tokens = createCallTokens(readTokenKey(layout.keys))
+    const agents = new Map<string, Agent>()
+    for (const agent of config.agents) {
+      const made = createAgent({
+        agent,
+        layout,
+        router,
+        plugins: supervisors,
+        tokens,
+        audit,
+        auditArgs: config.gateway.audit.args,
+        redact,
+        locks,
+        drivers: parts.drivers,
+        clock,
+        random,
+        log: text => log.write('info', text),
+      })
+      agents.set(agent.name, made)
+    }
+    const keys = await openSessionKeys({
+      path: layout.sessionsMap,
+      stores: new Map([...agents.values()].map(agent => [agent.name, agent.store])),
+      clock,
+      random,
+      log: text => log.write('warn', text),
+    })
+
+    let notReady: string | null = 'starting'
+    const apiTokens = openApiTokens(layout.tokens, clock, random)
+    const server = createHttpServer({
+      settings: config.gateway,
+      admission: createAdmission({ tokens: apiTokens, clock, ...config.gateway }),
+      routes: apiRoutes({
+        agents,
+        keys,
+        tokens: apiTokens,
+        health: isOperator =>
+          healthOf(
+            {
+              startedAt,
+              clock,
+              pid: parts.pid,
+              agents,
+              supervisors,
+              audit,
+              address: server.address,
+              notReady,
+            },
+            isOperator,
+          ),
+        refusesPrompts: () => (notReady === 'stopping' ? notReady : null),
+        stop: options => parts.onStopAsked(options),
+        closeStreamsOf: id => server.closeStreamsOf(id),
+      }),
+      clock,
+      notReady: () => notReady,
+      logError: error => log.error('http', error),
+    })
+    cleanup.defer(() => server.close())
+    await server.listenControl(layout.controlSocket)
+    await server.listenTcp()
+    writeJsonFile(layout.info, { pid: parts.pid, version: VERSION, ...server.address })
+
+    for (const agent of agents.values()) {
+      cleanup.defer(() => agent.closeSocket())
+      cleanup.defer(() => agent.sandbox.close(false))
+      await agent.listen()
+    }
+    await startSandboxes([...agents.values()], parts)
+    await startPlugins(supervisors, parts)
+    for (const agent of agents.values())
+      takeOverRuns(agent, { clock, log }).catch(error => log.error(`agent ${agent.name}`, error))
+    notReady = null
+    log.write('info', 'ready')
+
+    cleanup.move() // from here on `stop` ends it, in its own order
+    const steps = { log, clock }
+    return {
+      summary: summaryOf(server.address, agents),
+      async stop({ keepSandboxes }) {
+        notReady = 'stopping'
+        log.write('info', 'stopping')
+        const all = [...agents.values()]
+        await stopStep('drain', config.gateway.drainMs, steps, signal => drain(all, signal))
+        await stopStep('sessions', STOP_MS.sandboxes, steps, () =>
+          Promise.all(
+            all.map(agent => agent.host.close(new DOMException('the gateway stops', 'AbortError'))),
+          ),
+        )
+        for (const supervisor of supervisors.toReversed())
+          await stopStep(`plugin ${supervisor.plugin.name}`, STOP_MS.plugin + 1_000, steps, () =>
+            supervisor.stop(STOP_MS.plugin),
+          )
+        await stopStep('http', STOP_MS.sockets, steps, () => server.close())
+        await stopStep('tool sockets', STOP_MS.sockets, steps, () =>
+          Promise.all(all.map(agent => agent.closeSocket())),
+        )
+        await stopStep('sandboxes', STOP_MS.sandboxes, steps, () =>
+          Promise.all(all.map(agent => agent.sandbox.close(keepSandboxes))),
+        )
+        await stopStep('audit', STOP_MS.audit, steps, async () => {
+          await audit.append(gatewayNote('gateway.stop', {}))
+          await audit.close()
+        })
+        log.write('info', 'stopped')
+      },
+    }
+  } catch (error) {
+    await cleanup.disposeAsync()
+    throw error
+  }
+}
+
+/** Turns end by themselves within the time that the step has; what is left is ended by the sessions' own stop. */
+async function drain(agents: readonly Agent[], signal: AbortSignal): Promise<void> {
+  const runs = agents.flatMap(agent => agent.host.live().flatMap(live => (live.run ? [live.run.ended] : [])))
+  const late = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+  await Promise.race([Promise.allSettled(runs), late])
+}
+
+async function startSandboxes(agents: readonly Agent[], parts: GatewayParts): Promise<void> {
+  const waiting = [...agents]
+  const next = async (): Promise<void> => {
+    for (let agent = waiting.shift(); agent; agent = waiting.shift()) {
+      await agent.sandbox.start()
+      const state = agent.sandbox.state()
+      if (parts.strict && state.state === 'unavailable')
+        throw fail('agent_unavailable', { agent: agent.name, reason: state.reason })
+    }
+  }
+  await Promise.all(Array.from({ length: SANDBOXES_AT_ONCE }, next))
+}
+
+function summaryOf(
+  address: { host: string; port: number } | null,
+  agents: ReadonlyMap<string, Agent>,
+): string {
+  const bad = [...agents.values()].filter(agent => agent.sandbox.state().state !== 'ready')
+  const where = address === null ? '' : `${address.host}:${address.port}, `
+  const count = `${agents.size} agent${agents.size === 1 ? '' : 's'}`
+  return `${where}${count}${bad.length === 0 ? '' : `, not available: ${bad.map(agent => agent.name).join(', ')}`}`
+}
+
+function gatewayNote(event: string, details: Record<string, unknown>): AuditBody {
+  return { phase: 'note', id: event, agent: '', type: 'gateway', event, details }
+}

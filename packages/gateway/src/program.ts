@@ -1,0 +1,153 @@
+/** The command line of `beige`: what it takes, and which function does it. */
+import { explain, isError } from '@beige/protocol'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { auditVerify } from './cli/audit.ts'
+import { runGateway } from './cli/gateway-run.ts'
+import { startDetached } from './cli/gateway-start.ts'
+import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
+import { loadOrSay } from './cli/load.ts'
+import { promptCommand } from './cli/prompt.ts'
+import { tokenCreate, tokenList, tokenRevoke } from './cli/token.ts'
+import { EXIT, type World } from './cli/world.ts'
+import { VERSION } from './version.ts'
+
+/** Runs one command line; answers the exit code, never throws. */
+export async function program(args: readonly string[], world: World): Promise<number> {
+  let code: number = EXIT.done
+  const does =
+    <A extends unknown[]>(work: (...given: A) => Promise<number> | number) =>
+    async (...given: A) => {
+      code = await work(...given)
+    }
+  const beige = new Command('beige')
+    .description('Runs agents that nobody has to trust')
+    .version(VERSION, '-v, --version')
+    .exitOverride()
+    .configureOutput({
+      writeOut: text => world.stdout.write(text),
+      writeErr: text => world.stderr.write(text),
+    })
+    .showHelpAfterError('(see --help)')
+    .helpOption('-h, --help')
+
+  const gateway = beige.command('gateway').description('start, stop and look at the gateway')
+  gateway
+    .command('start')
+    .description('check the configuration, start, show the log, return when ready')
+    .option('-c, --config <path>', 'another configuration file')
+    .option('-F, --foreground', 'stay in front')
+    .option('--timeout <seconds>', 'how long to wait until it is ready; 0: for ever', seconds)
+    .option('--strict', 'one bad sandbox or plugin fails the start')
+    .option('--ready-fd <number>', 'tell a descriptor when it is ready', seconds)
+    .action(
+      does((options: StartFlags) => {
+        const { config, strict, timeout, readyFd } = options
+        const shared = {
+          ...(config === undefined ? {} : { config }),
+          ...(strict === undefined ? {} : { strict }),
+        }
+        return options.foreground
+          ? runGateway(world, { ...shared, ...(readyFd === undefined ? {} : { readyFd }) })
+          : startDetached(world, { ...shared, ...(timeout === undefined ? {} : { timeout }) })
+      }),
+    )
+  gateway
+    .command('stop')
+    .description('ask, wait until it is gone, kill it when it does not go')
+    .option('--timeout <seconds>', 'how long to wait (30)', seconds)
+    .option('--keep-sandboxes', 'leave the sandboxes running')
+    .action(does((options: { timeout?: number; keepSandboxes?: boolean }) => stopGateway(world, options)))
+  gateway
+    .command('status')
+    .description('exit 0: ready, 3: stopped, 4: not ready')
+    .option('--json', 'as JSON')
+    .action(does((options: { json?: boolean }) => gatewayStatus(world, options)))
+
+  beige
+    .command('prompt')
+    .description('one prompt to an agent, shown as it runs')
+    .argument('<agent>')
+    .argument('<message>')
+    .option('--session <key>', 'the session to speak in (api:<agent>:default)')
+    .option('--json', 'frames of the serve protocol, one a line')
+    .action(
+      does((agent: string, message: string, options: { session?: string; json?: boolean }) =>
+        promptCommand(world, agent, message, options),
+      ),
+    )
+
+  beige
+    .command('config')
+    .description('look at the configuration')
+    .command('check')
+    .description('every mistake at once')
+    .option('-c, --config <path>', 'another configuration file')
+    .action(
+      does(async (options: { config?: string }) => {
+        const config = await loadOrSay(world, options.config, 'nothing was changed')
+        if (config === null) return EXIT.usage
+        const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`
+        world.stdout.write(
+          `${config.file}: ok, ${count(config.agents.length, 'agent')}, ${count(config.plugins.length, 'plugin')}, ${count(config.providers.length, 'provider')}\n`,
+        )
+        return EXIT.done
+      }),
+    )
+
+  beige
+    .command('audit')
+    .description('look at the audit log')
+    .command('verify')
+    .description('exit 1 at the first edit, gap, reorder or cut')
+    .option('--anchor <seq:hash>', 'a head that was kept elsewhere')
+    .option('--json', 'as JSON')
+    .action(does((options: { anchor?: string; json?: boolean }) => auditVerify(world, options)))
+
+  const token = beige.command('token').description('API tokens')
+  token
+    .command('create')
+    .description('make one; it is shown once')
+    .requiredOption('--name <name>', 'who will use it')
+    .option('--scopes <list>', 'owner, client, read-only, or scopes with commas', 'client')
+    .option('--agent <name...>', 'only these agents')
+    .option('--days <number>', 'how long it is valid', seconds)
+    .action(
+      does((options: { name: string; scopes: string; agent?: string[]; days?: number }) =>
+        tokenCreate(world, options),
+      ),
+    )
+  token
+    .command('list')
+    .description('without their secrets')
+    .action(does(() => tokenList(world)))
+  token
+    .command('revoke')
+    .argument('<id>')
+    .description('end one')
+    .action(does((id: string) => tokenRevoke(world, id)))
+
+  try {
+    if (args.length === 0) beige.outputHelp()
+    else await beige.parseAsync(args, { from: 'user' })
+    return code
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    world.stderr.write(`${explain(error)}\n`)
+    if (isError(error, 'usage')) return EXIT.usage
+    return isError(error, 'not_running') ? EXIT.notRunning : EXIT.failed
+  }
+}
+
+type StartFlags = {
+  config?: string
+  foreground?: boolean
+  timeout?: number
+  strict?: boolean
+  readyFd?: number
+}
+
+function seconds(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value < 0) throw new InvalidArgumentError('must be a number, 0 or more')
+  return value
+}
