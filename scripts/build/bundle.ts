@@ -1,5 +1,7 @@
 /** Bundles one program or library from source with rolldown. */
-import { copyFile, rm } from 'node:fs/promises'
+
+import { existsSync } from 'node:fs'
+import { copyFile, cp, rm } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { build } from 'rolldown'
@@ -18,8 +20,11 @@ export async function bundleProgram(
   const folder = join(root, workspace)
   const { main, ...others } = entries
   await bundle(folder, { ...(main === undefined ? {} : { program: main }), ...others }, isBuiltin)
-  if (main !== undefined)
-    await copyFile(join(import.meta.dirname, 'launcher.js'), join(folder, 'dist/main.js'))
+  if (main === undefined) return
+  await copyFile(join(import.meta.dirname, 'launcher.js'), join(folder, 'dist/main.js'))
+  // A sandbox mounts execd from beside the program; `npm run build:execd` makes it.
+  const execd = join(root, 'packages/execd/dist')
+  if (existsSync(execd)) await cp(execd, join(folder, 'dist/execd'), { recursive: true })
 }
 
 /** A package's index for those who load it from outside of a bundle, such as plugins; what it imports stays outside. */

@@ -28,10 +28,11 @@ export function openDockerApi(dockerHost: string | undefined): DockerApi {
   }
 }
 
-/** Id of the running container with a label; null when there is none. */
-export async function containerLabelled(api: DockerApi, label: string): Promise<string | null> {
+/** Id of the running container with a label. */
+export async function containerLabelled(api: DockerApi, label: string): Promise<string> {
   const filters = encodeURIComponent(JSON.stringify({ label: [label] }))
-  return textField((await json(api.call('GET', `/containers/json?filters=${filters}`)))[0], 'Id')
+  const [container] = await json(api.call('GET', `/containers/json?filters=${filters}`))
+  return textField(container, 'Id')
 }
 
 export function dockerExecApi(api: DockerApi, container: string): Subject {
@@ -54,9 +55,10 @@ async function json(answer: Promise<Buffer>): Promise<unknown[]> {
   return Array.isArray(value) ? value : [value]
 }
 
-function textField(value: unknown, name: string): string | null {
-  const field: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : null
-  return typeof field === 'string' ? field : null
+function textField(value: unknown, name: string): string {
+  const field: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  if (typeof field !== 'string') throw new Error(`docker: no ${name} in ${JSON.stringify(value)}`)
+  return field
 }
 
 function unframed(bytes: Buffer): string {

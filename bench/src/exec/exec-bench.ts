@@ -36,6 +36,7 @@ async function openSubjects(
   opened: AsyncDisposableStack,
 ): Promise<Subject[]> {
   const subjects: Subject[] = [hostSpawn]
+  let dockerId: string | null = null
   for (const kind of ['docker', 'bubblewrap'] as const) {
     try {
       const driver = await chooseDriver({ kind }, context.signal)
@@ -43,21 +44,19 @@ async function openSubjects(
       const sandbox = await driver.open(spec, context.signal)
       opened.defer(() => sandbox.close())
       subjects.push(execdIn(sandbox))
-      if (kind === 'docker') subjects.push(...(await dockerSubjects(spec.id, opened)))
+      if (kind === 'docker') dockerId = spec.id
     } catch (error) {
       context.say(`execd-${kind}: left out, ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  return subjects
-}
-
-/** In the very container that execd runs in. */
-async function dockerSubjects(id: string, opened: AsyncDisposableStack): Promise<Subject[]> {
+  if (dockerId === null) {
+    context.say('docker-exec-cli, docker-exec-api: left out, they run in the container of execd-docker')
+    return subjects
+  }
   const api = openDockerApi(process.env.DOCKER_HOST)
   opened.defer(() => api.close())
-  const container = await containerLabelled(api, `${LABEL}=${id}`)
-  if (container === null) throw new Error(`no container is labelled ${LABEL}=${id}`)
-  return [dockerExecCli(container), dockerExecApi(api, container)]
+  const container = await containerLabelled(api, `${LABEL}=${dockerId}`)
+  return [...subjects, dockerExecCli(container), dockerExecApi(api, container)]
 }
 
 async function specFor(folder: string, id: string): Promise<SandboxSpec> {
