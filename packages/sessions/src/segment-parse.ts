@@ -22,24 +22,31 @@ export type ParsedSegment = {
 
 const NEWLINE = 0x0a
 
-/** Reads `bytes` up to `limit`; a last line without its newline is a piece only when `limit` cuts it. */
-export function parseSegment(epoch: number, bytes: Uint8Array, limit = bytes.length): ParsedSegment {
-  const end = Math.min(limit, bytes.length)
+/**
+ * Reads `bytes` up to their seal, which stands behind a newline. Without a seal a last line that has no newline is no
+ * piece: it may be in the making.
+ */
+export function parseSegment(epoch: number, bytes: Uint8Array, sealedEnd?: number): ParsedSegment {
+  const end = Math.min(sealedEnd ?? bytes.length, bytes.length)
   const pieces: Piece[] = []
   let offset = 0
   while (offset < end) {
     const newline = bytes.indexOf(NEWLINE, offset)
     if (newline < 0 || newline >= end) break
-    pieces.push(...piecesOf(bytes, offset, newline))
+    pieces.push(...piecesOf(bytes, offset, newline, 1))
     offset = newline + 1
   }
-  if (offset < end && limit < bytes.length) pieces.push({ kind: 'bad', offset, length: end - offset })
+  if (offset < end && end === sealedEnd) {
+    pieces.push(...piecesOf(bytes, offset, end, 0))
+    offset = end
+  }
   return { epoch, bytes, pieces, wholeEnd: offset }
 }
 
-function piecesOf(bytes: Uint8Array, offset: number, newline: number): Piece[] {
-  const whole = read(bytes, offset, newline, 1)
-  return whole ? [whole] : salvage(bytes, offset, newline)
+/** `newlineBytes`: 0 where the newline of the last line is damaged itself. */
+function piecesOf(bytes: Uint8Array, offset: number, end: number, newlineBytes: number): Piece[] {
+  const whole = read(bytes, offset, end, newlineBytes)
+  return whole ? [whole] : salvage(bytes, offset, end, newlineBytes)
 }
 
 function read(bytes: Uint8Array, start: number, end: number, newlineBytes: number): Piece | null {
@@ -64,8 +71,8 @@ const MAX_TRIES = 256 // of one bad line; a line of nothing but beginnings must 
  * A damaged newline joins two lines that are whole themselves. Text inside a record can not look like a whole line: its
  * quotes are escaped, and a nested object has no checksum that fits.
  */
-function salvage(bytes: Uint8Array, offset: number, newline: number): Piece[] {
-  const line = Buffer.from(bytes.buffer, bytes.byteOffset + offset, newline - offset)
+function salvage(bytes: Uint8Array, offset: number, lineEnd: number, newlineBytes: number): Piece[] {
+  const line = Buffer.from(bytes.buffer, bytes.byteOffset + offset, lineEnd - offset)
   const pieces: Piece[] = []
   let covered = 0
   let tries = 0
@@ -74,7 +81,7 @@ function salvage(bytes: Uint8Array, offset: number, newline: number): Piece[] {
       if (++tries > MAX_TRIES) break
       const end = sum + SUM_BYTES
       if (end > line.length || end - start > MAX_RECORD_BYTES) break
-      const piece = read(line, start, end, end === line.length ? 1 : 0)
+      const piece = read(line, start, end, end === line.length ? newlineBytes : 0)
       if (!piece) continue
       if (start > covered) pieces.push({ kind: 'bad', offset: offset + covered, length: start - covered })
       pieces.push({ ...piece, offset: offset + start })
@@ -84,7 +91,7 @@ function salvage(bytes: Uint8Array, offset: number, newline: number): Piece[] {
     if (tries > MAX_TRIES) break
   }
   if (covered < line.length) {
-    pieces.push({ kind: 'bad', offset: offset + covered, length: line.length - covered + 1 })
+    pieces.push({ kind: 'bad', offset: offset + covered, length: line.length - covered + newlineBytes })
   }
   return pieces
 }

@@ -23,8 +23,13 @@ export async function writeBase(writer: SegmentWriter, view: LogView): Promise<b
   return isWritten
 }
 
+/** Lowest first. What can not be removed is no history either and goes at a later opening. */
 export async function removeSegments(disk: Disk, folder: string, epochs: readonly number[]): Promise<void> {
-  for (const epoch of [...epochs].sort((a, b) => a - b)) await disk.remove(join(folder, segmentName(epoch)))
+  try {
+    for (const epoch of [...epochs].sort((a, b) => a - b)) await disk.remove(join(folder, segmentName(epoch)))
+  } catch {
+    // see above
+  }
 }
 
 function isHistory(piece: Piece): boolean {

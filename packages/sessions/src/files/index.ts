@@ -1,5 +1,5 @@
 /** Store `files`: one folder a session on a local disk or a shared POSIX file system, one segment an owner. */
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
   type Clock,
   isError,
@@ -15,8 +15,8 @@ import { fail } from '../errors.ts'
 import { newIncarnation } from '../incarnation.ts'
 import { nodeDisk, systemTicker } from '../node-world.ts'
 import type { Disk, SessionWorld, Ticker } from '../outside.ts'
-import { createOwnedLog, encodeBatch, prepareAll } from '../owned-log.ts'
-import { FIRST_PREV } from '../record-line.ts'
+import { createOwnedLog, prepareAll } from '../owned-log.ts'
+import type { PreparedBody } from '../record-line.ts'
 import { segmentName } from '../segment-lines.ts'
 import { emptyRow, moveRow, type RowState } from '../session-row.ts'
 import type { NewSession, OpenOptions, SessionLog, SessionStore } from '../store.ts'
@@ -24,9 +24,10 @@ import { MAX_SEGMENTS, removeSegments, writeBase } from './base.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { createHolderWatch } from './holder.ts'
 import { createListing } from './listing.ts'
+import { writeNewSession } from './new-session.ts'
 import { damageRecords, quarantine } from './quarantine.ts'
-import { readLogStart } from './rebuild-row.ts'
-import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
+import { type LogStart, readLogStart } from './rebuild-row.ts'
+import type { SegmentWriter } from './segment-writer.ts'
 import { takeOver, viewFolder } from './takeover.ts'
 
 /** Disk and ticks are the real ones where they are not given. */
@@ -55,7 +56,9 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       id,
       backend: writer,
       clock,
-      ...history,
+      records: history.records,
+      nextSeq: history.nextSeq,
+      prev: history.prev,
       damage: damage.map(({ bytes: _, ...told }) => told),
       committed(records) {
         row = records.reduce(moveRow, row)
@@ -71,8 +74,12 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     return log
   }
 
-  /** One opening of an id at a time in this process; `become` is undone when it fails. */
-  async function claimed(id: SessionId, become: () => Promise<SessionLog>): Promise<SessionLog> {
+  /** One opening of an id at a time in this process. */
+  async function claimed(
+    id: SessionId,
+    signal: AbortSignal | undefined,
+    become: () => Promise<SessionLog>,
+  ): Promise<SessionLog> {
     if (open.has(id)) throw fail('session_busy', { id, owner: incarnation })
     open.set(id, null)
     try {
@@ -81,83 +88,29 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       return log
     } catch (error) {
       open.delete(id)
+      if (signal?.aborted) throw error
       // Whoever was faster than we is the owner; we never were.
-      throw isError(error, 'session_superseded')
-        ? fail('session_busy', { id, owner: 'another' }, error)
-        : error
+      if (isError(error, 'session_superseded')) throw fail('session_busy', { id, owner: 'another' }, error)
+      throw storageError(id, 'opening it', error)
     }
   }
 
-  async function makeRoot(path: string): Promise<void> {
-    try {
-      await disk.makeDirectory(path)
-    } catch (error) {
-      if (!isMissing(error) || dirname(path) === path) throw error
-      await makeRoot(dirname(path))
-      await disk.makeDirectory(path)
-    }
-    await disk.syncDirectory(dirname(path))
-  }
-
-  /** The folder is ours alone: everything of the new session is one write, and its syncs run side by side. */
-  async function createAfresh(
-    id: SessionId,
-    folder: string,
-    bodies: ReturnType<typeof prepareAll>,
-  ): Promise<SessionLog | null> {
-    const file = await disk.create(join(folder, segmentName(1)))
-    if (!file) return null
-    const writer = createSegmentWriter({
-      disk,
-      id,
-      folder,
-      owner: incarnation,
-      epoch: 1,
-      file,
-      sealed: new Map(),
-      lastSeq: 0,
-      prev: FIRST_PREV,
-      unsynced: [folder, root],
-    })
-    const at = clock.now()
-    const queued = bodies.map(body => ({ ...body, at }))
-    let encoded: ReturnType<typeof encodeBatch> = []
-    try {
-      await writer.commit(epoch => {
-        encoded = encodeBatch(queued, epoch, 1, FIRST_PREV)
-        return encoded
-      })
-    } catch (error) {
-      await writer.release()
-      await removeNeverMade(folder, writer.epoch)
-      throw error
-    }
-    const records = encoded.map(one => one.record)
-    const log = own(
-      id,
-      writer,
-      { records, nextSeq: records.length + 1, prev: encoded.at(-1)?.hash ?? FIRST_PREV },
-      [],
-    )
-    listing.put(records.reduce(moveRow, emptyRow(id)).row)
+  async function createAfresh(id: SessionId, bodies: readonly PreparedBody[]): Promise<SessionLog | null> {
+    const made = await writeNewSession(place, id, bodies)
+    if (!made) return null
+    const log = own(id, made.writer, made, [])
+    listing.put(made.records.reduce(moveRow, emptyRow(id)).row)
     return log
   }
 
-  /** What a failed creation left must not look like a session (H04). What can not be removed either is found empty. */
-  async function removeNeverMade(folder: string, epoch: number): Promise<void> {
-    try {
-      const own = Array.from({ length: epoch }, (_, index) => index + 1)
-      await removeSegments(disk, folder, own)
-      await disk.removeDirectory(folder)
-    } catch {
-      // The error of the creation is the one to tell.
-    }
-  }
-
-  async function wasMade(id: SessionId): Promise<boolean> {
-    const start = await readLogStart(disk, join(root, id))
+  async function wasMade(id: SessionId, start: LogStart | null): Promise<boolean> {
     // An emptied log looks like one that never was, but for the index (H05).
     return start !== null && (start.isMade || (start.epochs.length > 0 && (await listing.has(id))))
+  }
+
+  /** Null also for what is no id, so that no path is ever made of it. */
+  async function startOf(id: SessionId): Promise<LogStart | null> {
+    return isSessionId(id) ? readLogStart(disk, join(root, id)) : null
   }
 
   /** `isKnown`: there must be records; where none are left, that is the damage. */
@@ -171,18 +124,16 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       gone = [...gone, ...view.parts.map(part => part.epoch)]
     }
     const log = own(id, writer, view, isKnown ? damage : [])
-    try {
-      if (isKnown && damage.length > 0) {
+    if (isKnown && damage.length > 0) {
+      try {
         await quarantine(disk, folder, damage)
         await log.append(...damageRecords(damage))
+      } catch (error) {
+        await log.close()
+        throw error
       }
-      await removeSegments(disk, folder, gone)
-    } catch (error) {
-      await log.close()
-      throw isError(error)
-        ? error
-        : fail('storage', { id, what: 'opening it', reason: messageOf(error) }, error)
     }
+    await removeSegments(disk, folder, gone)
     return log
   }
 
@@ -191,37 +142,41 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       const { id } = first
       if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })
       const bodies = prepareAll(id, [{ ...first, type: 'session', version: SESSION_VERSION }, ...more])
-      return claimed(id, async () => {
-        const folder = join(root, id)
-        const isNew = await disk.makeDirectory(folder).catch(async error => {
-          if (!isMissing(error)) throw error
-          await makeRoot(root)
-          return disk.makeDirectory(folder)
-        })
-        const log = isNew ? await createAfresh(id, folder, bodies) : null
+      return claimed(id, undefined, async () => {
+        const log = await createAfresh(id, bodies)
         if (log) return log
-        if (await wasMade(id)) throw fail('exists', { id })
+        if (await wasMade(id, await startOf(id))) throw fail('exists', { id })
         const taken = await takeSession(id, {}, false)
         if (taken.records.some(record => record.type === 'session')) {
           await taken.close()
           throw fail('exists', { id })
         }
-        await taken.append(...bodies.map(body => body.value))
+        try {
+          await taken.append(...bodies.map(body => body.value))
+        } catch (error) {
+          await taken.close()
+          throw error
+        }
         return taken
       })
     },
     async open(id, options = {}) {
-      const start = isSessionId(id) ? await readLogStart(disk, join(root, id)) : null
-      if (!start || !(await wasMade(id))) throw fail('not_found', { id })
+      const start = await startOf(id)
+      if (!start || !(await wasMade(id, start))) throw fail('not_found', { id })
       checkVersion(id, start.records)
-      return claimed(id, () => takeSession(id, options, true))
+      return claimed(id, options.signal, () => takeSession(id, options, true))
     },
-    exists: async id => isSessionId(id) && wasMade(id),
+    exists: async id => wasMade(id, await startOf(id)),
     async read(id) {
-      const view = isSessionId(id) ? await viewFolder(disk, join(root, id)) : null
-      if (!view || (!view.isMade && !(await wasMade(id)))) throw fail('not_found', { id })
-      checkVersion(id, view.records)
-      return view.records
+      try {
+        const view = isSessionId(id) ? await viewFolder(disk, join(root, id)) : null
+        const isThere = view !== null && (view.isMade || (await wasMade(id, await startOf(id))))
+        if (!isThere) throw fail('not_found', { id })
+        checkVersion(id, view.records)
+        return view.records
+      } catch (error) {
+        throw storageError(id, 'reading it', error)
+      }
     },
     list: query => listing.page(query),
     async close() {
@@ -235,6 +190,11 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
 
 /** Records that change what a listing shows; the others move only `updatedAt`, which the end writes. */
 const LISTED: ReadonlySet<string> = new Set(['session', 'prompt', 'run_end', 'setting'])
+
+/** Errors of the disk as ours; those that are ours already stay what they are. */
+function storageError(id: SessionId, what: string, error: unknown): unknown {
+  return isError(error) ? error : fail('storage', { id, what, reason: messageOf(error) }, error)
+}
 
 function checkVersion(id: SessionId, records: readonly SessionRecord[]): void {
   const session = records.find(record => record.type === 'session')
@@ -250,8 +210,4 @@ const EMPTIED: FoundDamage = {
   seqs: [],
   reason: 'emptied',
   bytes: new Uint8Array(0),
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
