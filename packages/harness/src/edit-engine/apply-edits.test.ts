@@ -67,6 +67,33 @@ const rows: [what: string, file: string, edits: Edit[], after: string][] = [
 for (const [what, file, edits, after] of rows)
   test(`edit: ${what}`, () => assert.equal(edited(file, ...edits), after))
 
+test('edit: every look-alike is found by its plain form, and only those', () => {
+  const alike: [plain: string, chars: string][] = [
+    ["'", '\u2018\u2019\u201a\u201b'],
+    ['"', '\u201c\u201d\u201e\u201f'],
+    ['-', '\u2010\u2011\u2012\u2013\u2014\u2015\u2212'],
+    [' ', '\u00a0\u1680\u180e\u2000\u2005\u200a\u202f\u205f\u3000'],
+  ]
+  for (const [plain, chars] of alike) {
+    for (const char of chars) assert.equal(edited(`a${char}b`, edit(`a${plain}b`, 'x')), 'x', char)
+  }
+  for (const char of ['\u2020', '\u2016', '\u200b', '_']) {
+    for (const [plain] of alike) assert.equal(problem(`a${char}b`, edit(`a${plain}b`, 'x')).code, 'no_match')
+  }
+})
+
+test('edit: a file that begins with an empty line, lines of blanks alone', () => {
+  assert.equal(edited('\na\n“b”\n', edit('"b"', 'x')), '\na\nx\n')
+  assert.equal(edited('\n\r\n  \na —\n', edit('\n\na -', 'x')), '\nx\n')
+  assert.equal(edited('a\n  \t\n“b”\n', edit('a\n\n"b"', 'x')), 'x\n')
+})
+
+test('edit: a line without an ending takes the ending of the one before', () => {
+  assert.equal(edited('a\r\nb', edit('b', 'c\nd')), 'a\r\nc\r\nd')
+  assert.equal(edited('b', edit('b', 'c\nd')), 'c\nd')
+  assert.equal(edited('\nb', edit('b', 'c\nd')), '\nc\nd')
+})
+
 test('edit: a folded match never begins or ends inside a ligature', () => {
   assert.equal(problem('ﬁsh\n', edit('ish', 'x')).code, 'no_match')
   assert.equal(edited('a ﬁsh\n', edit('a fi', 'the fi')), 'the fish\n')

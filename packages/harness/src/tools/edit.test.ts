@@ -96,34 +96,6 @@ for (const route of FILE_ROUTES) {
     }),
   )
 
-  test(`H40 edit and patch over ${route} differ in nothing but names`, options, () =>
-    withTools(route, async ({ root, call }) => {
-      const before = '“a”\r\nb $& b\r\n'
-      const cases = [
-        ['"a"', '$&', false],
-        ['b', 'c', true],
-        ['b', 'c', false],
-        ['', 'c', false],
-        ['q', 'c', false],
-      ] as const
-      for (const [oldText, newText, replaceAll] of cases) {
-        const results = []
-        for (const [name, input] of [
-          ['edit', { old_string: oldText, new_string: newText, replace_all: replaceAll }],
-          ['patch', { oldText, newText, replaceAll }],
-        ] as const) {
-          writeFileSync(join(root, 'f'), before)
-          const result = await call(name, { path: 'f', ...input })
-          const words = textOf(result)
-            .replaceAll('old_string', 'oldText')
-            .replaceAll('replace_all', 'replaceAll')
-          results.push({ words, code: codeOf(result), file: readFileSync(join(root, 'f'), 'utf8') })
-        }
-        assert.deepEqual(results[0], results[1])
-      }
-    }),
-  )
-
   test(
     `edit over ${route}: somebody writes in between: once more on the new content, then stale`,
     options,

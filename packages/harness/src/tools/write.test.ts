@@ -64,7 +64,7 @@ for (const route of FILE_ROUTES) {
     }),
   )
 
-  test(`H35 write over ${route}: atomic, keeps the mode, follows a link to its target`, options, () =>
+  test(`write over ${route}: atomic, keeps the mode, follows a link to its target`, options, () =>
     withTools(route, async ({ root, call }) => {
       writeFileSync(join(root, 'script'), '#!/bin/sh\n')
       chmodSync(join(root, 'script'), 0o751)
@@ -80,7 +80,7 @@ for (const route of FILE_ROUTES) {
     }),
   )
 
-  test(`H32 H33 write over ${route}: names with quotes, dashes and commands are names`, options, () =>
+  test(`write over ${route}: names with quotes, dashes and commands are names`, options, () =>
     withTools(route, async ({ root, call }) => {
       for (const name of [
         "'; touch hacked; '",
