@@ -1,9 +1,9 @@
 /**
- * The values of one agent: a log of changes, one JSON line each, synced before a change is answered. A tail that a crash
+ * The values of one agent: a log of changes, one JSON line each, on disk before a change is answered. A tail that a crash
  * tore off was never answered and is cut when the log is opened; a log of mostly old lines is written anew.
  */
+import { constants } from 'node:fs'
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
 
 export interface Store {
   get(key: string): Uint8Array | undefined
@@ -17,11 +17,15 @@ export interface Store {
 }
 
 const SPARE_LINES = 1000 // old lines that are not worth a rewrite
+const { O_APPEND, O_CREAT, O_DSYNC, O_TRUNC, O_WRONLY } = constants
+// A plugin's process may not call fsync (Node's permission model); with O_DSYNC each write returns when it is on disk. It
+// takes the rename before it along: the file systems log both in the order in which they happened.
+const DURABLE = O_WRONLY | O_CREAT | O_APPEND | O_DSYNC
 
 export async function openStore(path: string): Promise<Store> {
   const values = new Map<string, Uint8Array>()
   const { lines, size } = await load(path, values)
-  let file = await open(path, 'a', 0o600)
+  let file = await open(path, DURABLE, 0o600)
   await file.truncate(size)
   let lineCount = lines
   let goodSize = size
@@ -36,24 +40,21 @@ export async function openStore(path: string): Promise<Store> {
   const append = async (key: string, value: Uint8Array | null) => {
     const line = Buffer.from(lineOf(key, value))
     await file.appendFile(line)
-    await file.datasync()
     goodSize += line.length
     lineCount++
   }
   const compact = async () => {
     if (lineCount < values.size * 2 + SPARE_LINES) return
     const temp = `${path}.new`
-    const fresh = await open(temp, 'w', 0o600)
+    const fresh: FileHandle = await open(temp, DURABLE | O_TRUNC, 0o600)
     try {
-      for (const [key, value] of values) await fresh.appendFile(lineOf(key, value))
-      await fresh.datasync()
+      await fresh.writeFile([...values].map(([key, value]) => lineOf(key, value)).join(''))
     } finally {
       await fresh.close()
     }
     await rename(temp, path)
-    await syncFolder(dirname(path))
     await file.close()
-    file = await open(path, 'a', 0o600)
+    file = await open(path, DURABLE, 0o600)
     goodSize = (await file.stat()).size
     lineCount = values.size
   }
@@ -116,14 +117,5 @@ function parse(line: string): { key: string; value: string | null } | null {
     return typeof key === 'string' && (typeof value === 'string' || value === null) ? { key, value } : null
   } catch {
     return null
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder: FileHandle = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '@beige/protocol'
@@ -202,6 +202,28 @@ test('64 MiB go in and come out with a window of memory held', { timeout: 60_000
     assert.equal(end.outputBytes, taken)
     assert.ok(mostOnTheWay < 2_000_000, `${mostOnTheWay} bytes were on the way`)
   })
+})
+
+test('the kv plugin keeps values in its own process: twenty calls at once, and after a restart', async () => {
+  const world = testWorld()
+  const folder = join(import.meta.dirname, '../../../../plugins/kv')
+  const manifest = JSON.parse(readFileSync(join(folder, 'plugin.json'), 'utf8'))
+  const plugin = { name: 'kv', folder, manifest, config: manifest.defaultConfig, required: false }
+  const call = async (pipe: PluginPipe, ...args: string[]) => {
+    const streams = collected()
+    const { exitCode } = await pipe.run({ ...request('kv', args), config: plugin.config }, streams, never)
+    return { exitCode, out: streams.out().toString(), err: streams.err().toString() }
+  }
+  const first = await openPluginPipe(plugin, world)
+  const sets = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => call(first, 'set', `k${n}`, `value ${n}`)),
+  )
+  assert.deepEqual(new Set(sets.map(set => `${set.exitCode}${set.err}`)), new Set(['0']))
+  await first.stop(1000)
+  const second = await openPluginPipe(plugin, world)
+  assert.deepEqual(await call(second, 'get', 'k7'), { exitCode: 0, out: 'value 7\n', err: '' })
+  assert.equal((await call(second, 'list')).out.split('\n').length, 21)
+  await second.stop(1000)
 })
 
 test('H97-offers-and-manifest-agree: a tool too many or too few is refused', async () => {
