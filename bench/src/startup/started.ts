@@ -1,7 +1,7 @@
 /** Starts a program in a fresh folder that belongs to an ordinary user, and cleans up after it. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Launch } from './program.ts'
@@ -20,6 +20,7 @@ export type Started = AsyncDisposable & {
 
 export function start(launch: Launch, home: string): Started {
   const workspace = mkdtempSync(join(home, 'task-'))
+  chmodSync(workspace, 0o755)
   if (process.getuid?.() === 0) chownSync(workspace, AGENT_UID, AGENT_UID)
   const [program = '', ...args] = launch.argv
   const startedEpochMs = epochMs()
