@@ -14,7 +14,7 @@ out=dist/execd-linux-$arch
 
 size() { echo "$out $(wc -c <"$out") bytes$1"; }
 
-if [ -x "$out" ] && [ -z "$(find src .cargo Cargo.toml Cargo.lock build.sh -newer "$out" -print -quit)" ]; then
+if [ -x "$out" ] && [ -z "$(find src .cargo Cargo.toml Cargo.lock build.sh -newer "$out" | head -n 1)" ]; then
   size ' (unchanged)'
   exit 0
 fi
@@ -25,8 +25,8 @@ fi
 # Two builds at once must not meet in the middle of a file; cargo itself waits for its own lock.
 mkdir -p dist
 temporary=dist/.execd-$$
-trap 'rm -f "$temporary"' EXIT
-started=$(mktemp dist/.started-XXXXXX)
+started=dist/.started-$$
+touch "$started"
 trap 'rm -f "$temporary" "$started"' EXIT
 cargo build --quiet --release --locked --target "$target"
 cp "target/$target/release/execd" "$temporary"

@@ -1,5 +1,6 @@
 //! Lines on stderr, as many as `EXECD_LOG` allows. Never a command's arguments, environment or output.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Error as u8);
@@ -25,8 +26,16 @@ pub fn info(text: &str) {
 
 fn write(level: Level, text: &str) {
     if level as u8 <= LEVEL.load(Ordering::Relaxed) {
-        use std::io::Write;
-        // A closed stderr is no reason to stop serving.
-        let _ = writeln!(std::io::stderr(), "execd: {text}");
+        always(text);
     }
+}
+
+/// Why execd does not start.
+pub fn always(text: &str) {
+    line(&format!("execd: {text}"));
+}
+
+/// `eprintln!` would end the program where nobody reads stderr.
+pub fn line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -14,7 +14,7 @@ use crate::connection;
 use crate::errors::describe;
 use crate::forward::Forward;
 use crate::log;
-use crate::service::Service;
+use crate::service::{STOP_TIME, Service};
 use crate::sys::fd::{Flag, Interest, poll, send_some};
 use crate::sys::signals::{self, SignalFd};
 use crate::sys::{identity, memory, seccomp, socket};
@@ -35,7 +35,7 @@ pub fn main() -> u8 {
     match start() {
         Ok(()) => 0,
         Err((code, message)) => {
-            eprintln!("execd: {message}");
+            log::always(&message);
             code
         }
     }
@@ -179,16 +179,14 @@ impl Drop for Connected {
 
 fn end(service: &Arc<Service>, listener: Listener, signals: &SignalFd) {
     listener.close();
-    let stopping = {
-        let service = service.clone();
-        std::thread::spawn(move || service.stop_commands())
-    };
-    // Supervisors still end, and are still reaped, while the commands are stopped.
+    service.stop.raise();
+    let stop_until = Instant::now() + STOP_TIME;
     let mut last_words_until = None;
     loop {
+        // Supervisors still end, and are still reaped, while the commands are stopped.
         let again = service.reaper.tend();
         let now = Instant::now();
-        if stopping.is_finished() {
+        if service.running() == 0 || now >= stop_until {
             let until = *last_words_until.get_or_insert(now + LAST_WORDS);
             if service.connections.load(Ordering::SeqCst) == 0 || now >= until {
                 break;

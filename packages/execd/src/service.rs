@@ -37,7 +37,7 @@ pub struct Service {
 }
 
 /// The longest that the end of execd waits for its commands' ends: their grace, and some for the kernel.
-const STOP_TIME: Duration = Duration::from_secs(6);
+pub const STOP_TIME: Duration = Duration::from_secs(6);
 
 impl Service {
     pub fn new(config: Config, umask: u32, open_files: OpenFiles, stop: Arc<Flag>) -> Service {
@@ -90,6 +90,10 @@ impl Service {
         }
         *running += 1;
         Ok(Running(self.clone()))
+    }
+
+    pub fn running(&self) -> u64 {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends every command and waits until they have ended.

@@ -42,6 +42,8 @@ test('ranges', { skip }, async t => {
   assert.deepEqual(await range('bytes=-2'), [206, 'bytes 8-9/10', '89'])
   assert.deepEqual(await range('bytes=7-99'), [206, 'bytes 7-9/10', '789'])
   assert.deepEqual((await range('bytes=10-')).slice(0, 2), [416, 'bytes */10'])
+  const none = await execd.send('GET', at('f'), undefined, { Range: 'bytes=10-' })
+  assert.deepEqual([none.headers['x-file-mode'], none.headers.etag?.slice(0, 4)], ['0644', '"10-'])
   assert.deepEqual(await range('bytes=0-1,3-4'), [200, undefined, '0123456789'])
 })
 

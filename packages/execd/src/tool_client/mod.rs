@@ -11,6 +11,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use crate::errors::describe;
+use crate::log;
 use crate::sys::signals;
 use crate::sys::socket::is_dev_null;
 use crate::unix_path;
@@ -24,14 +25,14 @@ pub fn main(name: &OsStr) -> u8 {
     let mut tool = name.to_owned();
     if name == "tool-client" {
         if args.is_empty() {
-            eprintln!("tool-client: which tool? Use: tool-client TOOL [ARGUMENT...]");
+            log::line("tool-client: which tool? Use: tool-client TOOL [ARGUMENT...]");
             return outcome::DENIED;
         }
         tool = args.remove(0);
     }
     let Outcome { code, message } = call(&tool, &args);
     if let Some(message) = message {
-        eprintln!("{}: {message}", tool.to_string_lossy());
+        log::line(&format!("{}: {message}", tool.to_string_lossy()));
     }
     code
 }
