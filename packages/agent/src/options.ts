@@ -53,19 +53,21 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
   const { env, cwd } = world
   const home = env.BEIGE_HOME || join(env.HOME || homedir(), '.beige')
   const stateDir = resolve(cwd, env.AI_AGENT_CONFIG_DIR || home)
+  // An empty variable is one that is not set, as in a unit file that clears it.
+  const variable = (name: string) => env[`AI_AGENT_${name}`] || undefined
   return {
-    model: raw.model ?? env.AI_AGENT_MODEL ?? DEFAULT_MODEL,
+    model: raw.model ?? variable('MODEL') ?? DEFAULT_MODEL,
     modelFlag: raw.model ?? null,
-    sandbox: sandboxChoice(raw.sandbox ?? env.AI_AGENT_SANDBOX ?? 'auto', env),
-    sandboxImage: raw.sandboxImage ?? env.AI_AGENT_SANDBOX_IMAGE ?? DEFAULT_IMAGE,
+    sandbox: sandboxChoice(raw.sandbox ?? variable('SANDBOX') ?? 'auto', env),
+    sandboxImage: raw.sandboxImage ?? variable('SANDBOX_IMAGE') ?? DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
     continue: raw.continue ?? false,
     resume: raw.resume ?? false,
     stateDir,
-    sessionDir: resolve(cwd, raw.sessionDir ?? env.AI_AGENT_SESSION_DIR ?? join(stateDir, 'sessions')),
+    sessionDir: resolve(cwd, raw.sessionDir ?? variable('SESSION_DIR') ?? join(stateDir, 'sessions')),
     persistent: raw.sessionPersistence ?? true,
     maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
-    systemPrompt: raw.systemPrompt ?? env.AI_AGENT_SYSTEM_PROMPT ?? null,
+    systemPrompt: raw.systemPrompt ?? variable('SYSTEM_PROMPT') ?? null,
     idempotencyKey: idempotencyKey(raw),
   }
 }

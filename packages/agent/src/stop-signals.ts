@@ -11,7 +11,7 @@ export type StopSignals = {
   dispose(): void
 }
 
-export function stopSignals(world: ProcessWorld): StopSignals {
+export function stopSignals(world: Pick<ProcessWorld, 'onSignal' | 'onOutputClosed' | 'exit'>): StopSignals {
   const controller = new AbortController()
   let stopped: Stopped | null = null
   const stop = (first: Stopped, what: string) => {

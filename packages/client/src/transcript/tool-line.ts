@@ -5,6 +5,7 @@ import { columns, oneLine, padded } from './visible.ts'
 const INDENT = 4 // columns before the line
 const MAX_NAME = 40 // a model may call anything
 const MAX_FACTS = 40
+const MIN_SUBJECT = 4 // below that the line wraps
 
 export type ToolLine = { name: string; subject: string; facts: string }
 
@@ -47,8 +48,8 @@ export function lineOf(line: ToolLine, width: number): string {
   if (width === 0) return `${oneLine(line.name, MAX_NAME)} ${oneLine(line.subject, 200)}  ${facts}`
   const name = padded(oneLine(line.name, MAX_NAME), 7)
   const room = width - INDENT - columns(name) - 1 - columns(facts) - 2
-  const subject = oneLine(line.subject, Math.max(8, room))
-  return `${name} ${room > 8 ? padded(subject, room) : subject}  ${facts}`
+  const subject = oneLine(line.subject, Math.max(MIN_SUBJECT, room))
+  return `${name} ${padded(subject, room)}  ${facts}`
 }
 
 /** The changed lines of a unified diff, without its headers. */

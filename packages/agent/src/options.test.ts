@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BeigeError } from '@beige/protocol'
+import { agentOptions, type RawOptions } from './options.ts'
+
+const CWD = '/w'
+const options = (raw: RawOptions, env: Record<string, string> = {}) =>
+  agentOptions(raw, { cwd: CWD, env: { HOME: '/h', ...env } })
+
+test('flag before variable before default', () => {
+  for (const [name, flag, variable, fallback] of [
+    ['model', { model: 'f' }, { AI_AGENT_MODEL: 'v' }, 'claude-opus-4-8'],
+    ['sandboxImage', { sandboxImage: 'f' }, { AI_AGENT_SANDBOX_IMAGE: 'v' }, 'beige-sandbox:latest'],
+    ['systemPrompt', { systemPrompt: 'f' }, { AI_AGENT_SYSTEM_PROMPT: 'v' }, null],
+  ] as const) {
+    assert.equal(options(flag, variable)[name], 'f')
+    assert.equal(options({}, variable)[name], 'v')
+    assert.equal(options({})[name], fallback)
+  }
+  assert.equal(options({}, { AI_AGENT_MODEL: 'v' }).modelFlag, null, 'a variable is no flag')
+  assert.equal(options({ model: 'f' }).modelFlag, 'f')
+})
+
+test('an empty variable is one that is not set', () => {
+  const env = {
+    AI_AGENT_MODEL: '',
+    AI_AGENT_SANDBOX: '',
+    AI_AGENT_SANDBOX_IMAGE: '',
+    AI_AGENT_SESSION_DIR: '',
+    BEIGE_HOME: '',
+  }
+  assert.deepEqual(options({}, env), options({}))
+})
+
+test('where the state lies', () => {
+  assert.equal(options({}).stateDir, '/h/.beige')
+  assert.equal(options({}, { BEIGE_HOME: '/b' }).stateDir, '/b')
+  assert.equal(options({}, { BEIGE_HOME: '/b', AI_AGENT_CONFIG_DIR: 'c' }).stateDir, '/w/c')
+  assert.equal(options({}).sessionDir, '/h/.beige/sessions')
+  assert.equal(options({}, { AI_AGENT_SESSION_DIR: '/s' }).sessionDir, '/s')
+  assert.equal(options({ sessionDir: 'x' }, { AI_AGENT_SESSION_DIR: '/s' }).sessionDir, '/w/x')
+})
+
+test('a sandbox is a name or a URL with its headers', () => {
+  for (const kind of ['auto', 'docker', 'bubblewrap', 'host'] as const)
+    assert.deepEqual(options({ sandbox: kind }).sandbox, { kind })
+  assert.deepEqual(options({}).sandbox, { kind: 'auto' })
+  const env = {
+    AI_AGENT_SANDBOX: 'https://box.example/x',
+    AI_AGENT_EXEC_HEADER: 'Authorization: Bearer a:b\n\nX-Y:1',
+  }
+  assert.deepEqual(options({}, env).sandbox, {
+    kind: 'remote',
+    url: 'https://box.example/x',
+    headers: { Authorization: 'Bearer a:b', 'X-Y': '1' },
+  })
+})
+
+test('a bad value names its flag and says what is expected', () => {
+  const key = 'k'.repeat(121)
+  for (const [raw, env, name] of [
+    [{ sandbox: 'podman' }, {}, '--sandbox'],
+    [{ sandbox: 'http://' }, {}, '--sandbox'],
+    [{ sandbox: 'http://x' }, { AI_AGENT_EXEC_HEADER: 'no colon' }, 'AI_AGENT_EXEC_HEADER'],
+    [{ sessionId: '.x' }, {}, '--session-id'],
+    [{ sessionId: '' }, {}, '--session-id'],
+    [{ maxSteps: '0' }, {}, '--max-steps'],
+    [{ maxSteps: '1.5' }, {}, '--max-steps'],
+    [{ maxSteps: 'many' }, {}, '--max-steps'],
+    [{ maxSteps: '' }, {}, '--max-steps'],
+    [{ idempotencyKey: key, sessionId: 's' }, {}, '--idempotency-key'],
+    [{ idempotencyKey: 'k' }, {}, '--idempotency-key'],
+  ] as const)
+    assert.throws(
+      () => options(raw, env),
+      error => error instanceof BeigeError && error.message.startsWith(name) && error.advice !== '',
+      JSON.stringify(raw),
+    )
+})
