@@ -95,8 +95,9 @@ export function createHeadAndTail(): HeadAndTail {
       tailStart = Math.min(tailStart, end)
     },
     newest(maxBytes) {
-      const all =
-        tailStart === headEnd ? Buffer.concat([head.subarray(0, headEnd), tailBytes()]) : tailBytes()
+      const last = tailBytes()
+      const isWhole = tailStart === headEnd && last.length < maxBytes
+      const all = isWhole ? Buffer.concat([head.subarray(0, headEnd), last]) : last
       return all.subarray(charStartAfter(all, Math.max(0, all.length - maxBytes))).toString()
     },
     shown(advice) {

@@ -90,8 +90,6 @@ test('H20 bash: an abort keeps the output so far and leaves nothing running', op
         progress.push(snapshot)
         if (snapshot.includes('ready')) abort.abort()
       },
-      // Told each time: what is tested here is the abort.
-      clock: ticking(),
     }
     const command = 'setsid sleep 1000 & echo $! > pid; echo ready; sleep 1000'
     const result = await call('bash', { command }, context)
@@ -108,7 +106,6 @@ test(
   () =>
     withCommands(async ({ call, kill }) => {
       const context = {
-        clock: ticking(),
         progress: (snapshot: string) => {
           if (snapshot.includes('started')) kill()
         },
@@ -162,16 +159,6 @@ test('bash: the shell is asked for once a sandbox, and is sh where there is no b
     writeFileSync(join(root, 'x'), '')
   }),
 )
-
-/** Each look is a second later. */
-function ticking() {
-  let nowMs = 0
-  const next = () => {
-    nowMs += 1000
-    return nowMs
-  }
-  return { now: next, monotonic: next, sleep: async () => {} }
-}
 
 /** Waits until there is no such process; the test's own deadline ends it otherwise. */
 async function gone(pid: number): Promise<void> {

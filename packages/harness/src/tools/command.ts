@@ -4,7 +4,7 @@
  */
 import { isError } from '@beige/protocol'
 import type { Command, ExecEnd } from '@beige/sandbox'
-import { type Capture, createCapture } from '../output/index.ts'
+import { type Capture, createCapture, cutText } from '../output/index.ts'
 import type { ToolContext, ToolErrorCode, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { whatIsAt } from './file-failures.ts'
@@ -14,7 +14,7 @@ import type { SandboxFacts } from './sandbox-facts.ts'
 const MAX_ARGUMENT_BYTES = 120 * 1024 // Linux takes 128 KiB in one argument
 const NO_SUCH_DIRECTORY = 126 // exec/2: also what a shell says of a file that is no program
 const PROGRESS_BYTES = 8192
-const PROGRESS_EVERY_MS = 100
+const MAX_NOTE_BYTES = 600
 
 /** Nothing that waits for a person or a terminal. */
 const ENVIRONMENT = { PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0', TERM: 'dumb' } as const
@@ -28,7 +28,7 @@ export async function runCommand(
   context: ToolContext,
   facts: SandboxFacts,
 ): Promise<ToolResult> {
-  const { signal, clock } = context
+  const { signal } = context
   const wrong = whatIsWrong(input)
   if (wrong) return errorResult('invalid_input', wrong)
   const placed = await placeOf(options.cwd ?? context.cwd, context, facts)
@@ -42,11 +42,8 @@ export async function runCommand(
   }
 
   const capture = createCapture()
-  let toldAtMs = clock.monotonic()
   const onChunk = ({ stream, bytes }: { stream: 'stdout' | 'stderr'; bytes: Uint8Array }) => {
     capture.push(stream, bytes)
-    if (clock.monotonic() - toldAtMs < PROGRESS_EVERY_MS) return
-    toldAtMs = clock.monotonic()
     context.progress(capture.newest(PROGRESS_BYTES), capture.totalBytes)
   }
   try {
@@ -125,7 +122,7 @@ function failed(error: unknown, capture: Capture, cwd: string, signal: AbortSign
   }
   if (!isError(error)) throw error
   const isStarted = error.data.commandStarted === true || isError(error, 'command_failed')
-  return result(capture, [`[${error.message}. ${error.advice}]`], {
+  return result(capture, [`[${cutText(`${error.message}. ${error.advice}`, MAX_NOTE_BYTES)}]`], {
     isError: true,
     outcome: isStarted ? 'unknown' : 'done',
     details: { cwd, exit_code: null, code: 'endpoint', cause: error.code },
