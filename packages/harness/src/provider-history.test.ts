@@ -10,9 +10,9 @@ import {
   systemRandom,
 } from '@beige/protocol'
 import { thinkingSignature } from '@beige/test-support'
+import { countTool, runBench, WIRES } from '../test/run-bench.ts'
 import { run } from './run.ts'
 import type { Session } from './session.ts'
-import { countTool, runBench, WIRES } from './testing/run-bench.ts'
 
 const CASES = Number(process.env.FUZZ_CASES ?? 60)
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 1e9))

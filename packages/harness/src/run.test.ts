@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { taskScript } from '@beige/test-support'
+import { countTool, runBench, typesOf, WIRES } from '../test/run-bench.ts'
 import { closeRun } from './resume.ts'
 import { run } from './run.ts'
-import { countTool, runBench, typesOf, WIRES } from './testing/run-bench.ts'
 
 const never = new AbortController().signal
 const callTo = (...numbers: number[]) => ({ calls: numbers.map(to => ({ name: 'count', input: { to } })) })

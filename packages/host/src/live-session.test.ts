@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Frame } from '@beige/protocol'
 import { taskScript } from '@beige/test-support'
-import { hostBench, response } from './testing/host-bench.ts'
+import { hostBench, response } from '../test/host-bench.ts'
 
 const callTo = (to: number) => ({ calls: [{ name: 'count', input: { to } }] })
 

@@ -20,11 +20,11 @@ import {
   type WireName,
 } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
-import { createLocks } from '../locks.ts'
-import type { RunParts } from '../run.ts'
-import { openedSession, type Session } from '../session.ts'
-import type { Hands, Tool } from '../tool.ts'
-import { createPipeline } from '../tool-pipeline.ts'
+import { createLocks } from '../src/locks.ts'
+import type { RunParts } from '../src/run.ts'
+import { openedSession, type Session } from '../src/session.ts'
+import type { Hands, Tool } from '../src/tool.ts'
+import { createPipeline } from '../src/tool-pipeline.ts'
 
 export const WIRES: readonly WireName[] = ['anthropic', 'openai-chat', 'openai-responses']
 const APIS = {

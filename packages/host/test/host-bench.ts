@@ -5,9 +5,9 @@ import { type Frame, newSessionId, type SessionId, systemClock, systemRandom } f
 import { createMemoryStore, createMemoryVault } from '@beige/sessions'
 import { type Script, startModelServer } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
-import type { Viewer } from '../frames.ts'
-import { createHost } from '../host.ts'
-import type { LiveSession } from '../live-session.ts'
+import type { Viewer } from '../src/frames.ts'
+import { createHost } from '../src/host.ts'
+import type { LiveSession } from '../src/live-session.ts'
 
 export type TestViewer = Viewer & { frames: Frame[] }
 
