@@ -94,6 +94,20 @@ test('edit: a line without an ending takes the ending of the one before', () => 
   assert.equal(edited('\nb', edit('b', 'c\nd')), '\nc\nd')
 })
 
+test('edit: places are named by the line they begin in', () => {
+  const linesOf = (file: string, search: string) => {
+    const found = problem(file, edit(search, 'new'))
+    return found.code === 'not_unique' ? found.lines : found.code
+  }
+  assert.deepEqual(linesOf('\n\n\nx\nx\n', 'x'), [4, 5])
+  assert.deepEqual(linesOf('\na\na', '\na'), [1, 2])
+})
+
+test('edit: endings at the very beginning of a file', () => {
+  assert.equal(edited('\r\na\r\n', edit('\na', '\nb')), '\r\nb\r\n')
+  assert.equal(edited('\na', edit('\n', '\n\n')), '\n\na')
+})
+
 test('edit: a folded match never begins or ends inside a ligature', () => {
   assert.equal(problem('ﬁsh\n', edit('ish', 'x')).code, 'no_match')
   assert.equal(edited('a ﬁsh\n', edit('a fi', 'the fi')), 'the fish\n')
