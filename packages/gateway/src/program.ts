@@ -1,12 +1,12 @@
-/** The command line of `beige`: what it takes, and which function does it. */
+/**
+ * The command line of `beige`: what it takes, and which function does it. What loads providers' libraries or the sandbox
+ * is imported when its command runs, so that the others start quickly.
+ */
 import { explain, isError } from '@beige/protocol'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { auditVerify } from './cli/audit.ts'
-import { runGateway } from './cli/gateway-run.ts'
 import { startDetached } from './cli/gateway-start.ts'
 import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
-import { loadOrSay } from './cli/load.ts'
-import { promptCommand } from './cli/prompt.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './cli/token.ts'
 import { EXIT, type World } from './cli/world.ts'
 import { VERSION } from './version.ts'
@@ -40,7 +40,8 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('--strict', 'one bad sandbox or plugin fails the start')
     .option('--ready-fd <number>', 'tell a descriptor when it is ready', seconds)
     .action(
-      does((options: StartFlags) => {
+      does(async (options: StartFlags) => {
+        const { runGateway } = await import('./cli/gateway-run.ts')
         const { config, strict, timeout, readyFd } = options
         const shared = {
           ...(config === undefined ? {} : { config }),
@@ -71,9 +72,10 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('--session <key>', 'the session to speak in (api:<agent>:default)')
     .option('--json', 'frames of the serve protocol, one a line')
     .action(
-      does((agent: string, message: string, options: { session?: string; json?: boolean }) =>
-        promptCommand(world, agent, message, options),
-      ),
+      does(async (agent: string, message: string, options: { session?: string; json?: boolean }) => {
+        const { promptCommand } = await import('./cli/prompt.ts')
+        return promptCommand(world, agent, message, options)
+      }),
     )
 
   beige
@@ -84,6 +86,7 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('-c, --config <path>', 'another configuration file')
     .action(
       does(async (options: { config?: string }) => {
+        const { loadOrSay } = await import('./cli/load.ts')
         const config = await loadOrSay(world, options.config, 'nothing was changed')
         if (config === null) return EXIT.usage
         const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`

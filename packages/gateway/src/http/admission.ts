@@ -83,6 +83,8 @@ function hostProblem(request: IncomingMessage, publicHosts: readonly string[]): 
   )
   const host = request.headers.host ?? ''
   const name = hostName(host)
+  if (request.httpVersion !== '1.1')
+    return { status: 400, error: fail('bad_request', { reason: 'only HTTP/1.1 is spoken here' }) }
   if (given.length !== 1 || name === null)
     return { status: 400, error: fail('bad_request', { reason: 'one Host header is needed' }) }
   // An address, `localhost` or a listed name; a name that somebody pointed here is none of these (DNS rebinding).
