@@ -1,3 +1,4 @@
+export * from './answer-server.ts'
 export * from './manual-clock.ts'
 export * from './model-script.ts'
 export * from './model-server.ts'

@@ -1,7 +1,7 @@
 /** When to come back, in each form that vendors state it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retryAfterMs } from './retry-after.ts'
+import { statedRetry } from './retry-after.ts'
 
 const NOW = Date.UTC(2026, 5, 1, 12, 0, 0)
 const DATE = 'Mon, 01 Jun 2026 12:00:00 GMT'
@@ -94,16 +94,29 @@ const CASES: Case[] = [
   ['text: try again in 1m2.5s', {}, 'Limit reached. Please try again in 1m2.5s.', 62_500],
   ['text: try again in 350ms', {}, 'Please try again in 350ms', 350],
   ['text: retry after 26 seconds', {}, 'Please retry after 26 seconds.', 26_000],
+  [
+    'OpenRouter: the headers of the provider behind it',
+    {},
+    `{"error":{"metadata":{"headers":{"X-RateLimit-Reset":"${NOW + 90_000}"}}}}`,
+    90_000,
+  ],
+  ['text: reset at a time in UTC', {}, 'Your limit will reset at 2026-06-01 13:00:00Z', 3_600_000],
   ['text that only sounds so', {}, 'try again in a moment', null],
   ['a header beats the body', { 'retry-after': '3' }, 'try again in 60s', 3000],
 ]
 
 for (const [name, headers, body, expected] of CASES)
   test(name, () => {
-    assert.equal(retryAfterMs(headers, body, NOW), expected)
+    assert.equal(statedRetry(headers, body, NOW)?.afterMs ?? null, expected)
   })
 
+test('a time without a zone is in the zone of the vendor', () => {
+  const body = 'Usage limit reached. Your limit will reset at 2026-06-01 21:00:00'
+  assert.equal(statedRetry({}, body, NOW, '+08:00')?.afterMs, 3_600_000)
+  assert.equal(statedRetry({}, body, NOW)?.afterMs, 9 * 3_600_000)
+})
+
 test('only the head of a body is searched', () => {
-  assert.equal(retryAfterMs({}, `${'x'.repeat(20_000)} try again in 5s`, NOW), null)
-  assert.equal(retryAfterMs({}, `try again in ${'1s'.repeat(200_000)}`, NOW), null)
+  assert.equal(statedRetry({}, `${'x'.repeat(20_000)} try again in 5s`, NOW), null)
+  assert.equal(statedRetry({}, `try again in ${'1s'.repeat(200_000)}`, NOW), null)
 })

@@ -5,7 +5,8 @@
 import { type Clock, messageOf } from '@beige/protocol'
 import type { AssistantMessage, AssistantMessageEvent } from '@earendil-works/pi-ai'
 import type { StreamOfWire } from './adapters.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, hasErrorFrame } from './failure.ts'
+import { providerRow } from './provider-table.ts'
 import type { Redact } from './redactor.ts'
 import type { ModelRequest, RequestOutcome } from './router.ts'
 import type { Route } from './routing.ts'
@@ -61,8 +62,8 @@ export async function runAttempt(
       forward(event)
     }
     const message = last ?? (await stream.result())
-    if (message.stopReason !== 'error' && message.stopReason !== 'aborted')
-      return { message, outcome: { state: 'done' } }
+    const isAnswer = message.stopReason !== 'error' && message.stopReason !== 'aborted'
+    if (isAnswer && !hasErrorFrame(exchange)) return { message, outcome: { state: 'done' } }
     if (caller?.aborted)
       return { message: { ...message, stopReason: 'aborted' }, outcome: { state: 'aborted' } }
     const failure = failureOf(
@@ -74,6 +75,7 @@ export async function runAttempt(
       },
       parts.redact,
       clock.now(),
+      providerRow(route.endpoint.id)?.utcOffset,
     )
     return {
       message: { ...message, stopReason: 'error', errorMessage: failure.message },
@@ -127,7 +129,9 @@ export function unsent(
     status: null,
     headers: {},
     body: '',
+    code: null,
     retryAfterMs: null,
+    retrySource: null,
     message: messageOf(error),
   }
   return { message, outcome: { state: 'failed', failure } }

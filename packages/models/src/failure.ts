@@ -1,7 +1,8 @@
 /** Why a request failed, from what the transport saw; the library's own text is only the last resort. */
 import { messageOf } from '@beige/protocol'
+import { isObject, parse } from './json.ts'
 import type { Redact } from './redactor.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { statedRetry } from './retry-after.ts'
 import type { RequestFailure } from './router.ts'
 import type { Exchange } from './transport.ts'
 
@@ -20,25 +21,34 @@ export type Evidence = {
   stopReason: string | null
 }
 
-export function failureOf(evidence: Evidence, redact: Redact, nowMs: number): RequestFailure {
+export function failureOf(
+  evidence: Evidence,
+  redact: Redact,
+  nowMs: number,
+  utcOffset?: string,
+): RequestFailure {
   const { exchange } = evidence
   const found = causeOf(evidence)
   const body = redact(found.body).slice(0, MAX_BODY_CHARS)
   const headers = Object.fromEntries(
     Object.entries(exchange.headers).map(([name, value]) => [name, redact(value)]),
   )
+  // A header of an answer that then streamed says nothing about the failure of the stream.
+  const about = found.cause === 'http' ? headers : { date: headers.date ?? '' }
+  const stated = statedRetry(about, body, nowMs, utcOffset)
   return {
     cause: found.cause,
     status: exchange.status,
     headers,
     body,
-    // A header of an answer that then streamed says nothing about the failure of the stream.
-    retryAfterMs: retryAfterMs(found.cause === 'http' ? headers : { date: headers.date ?? '' }, body, nowMs),
+    code: found.code ?? null,
+    retryAfterMs: stated?.afterMs ?? null,
+    retrySource: stated?.source ?? null,
     message: redact(found.message).slice(0, MAX_MESSAGE_CHARS),
   }
 }
 
-type Found = { cause: RequestFailure['cause']; body: string; message: string }
+type Found = { cause: RequestFailure['cause']; body: string; message: string; code?: string }
 
 function causeOf({ exchange, silence, libraryMessage, stopReason }: Evidence): Found {
   const { status } = exchange
@@ -54,6 +64,9 @@ function causeOf({ exchange, silence, libraryMessage, stopReason }: Evidence): F
   if (error !== null) return { cause: 'stream', body: error, message: saidIn(error) ?? libraryMessage }
   if (stopReason !== null && REFUSALS.test(stopReason))
     return { cause: 'refused', body: '', message: libraryMessage }
+  const blocked = BLOCKED_PROMPT.exec(tail)?.[1]
+  if (blocked !== undefined)
+    return { cause: 'refused', body: '', message: `the prompt was blocked: ${blocked}` }
   if (exchange.bodyError !== null) return { ...brokenConnection(exchange.bodyError, 'cut'), body: '' }
   if (exchange.ended && !LAST_EVENT.test(tail))
     return { cause: 'cut', body: '', message: `the answer ended before its last event: ${libraryMessage}` }
@@ -61,6 +74,7 @@ function causeOf({ exchange, silence, libraryMessage, stopReason }: Evidence): F
 }
 
 const REFUSALS = /refusal|content_filter|sensitive|SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII/
+const BLOCKED_PROMPT = /"blockReason"\s*:\s*"([A-Z_]{1,40})"/ // Google says so instead of an answer
 const LAST_EVENT =
   /message_stop|\[DONE\]|"response\.(?:completed|incomplete|failed)"|"finish_?[rR]eason"\s*:\s*"/
 
@@ -70,16 +84,17 @@ function isEventStream(exchange: Exchange, tail: string): boolean {
 }
 
 /** Node's own limits on silence are silence too, whichever clock was faster. */
-function brokenConnection(
-  error: unknown,
-  cause: 'network' | 'cut',
-): { cause: Found['cause']; message: string } {
+function brokenConnection(error: unknown, cause: 'network' | 'cut'): Omit<Found, 'body'> {
   const deepest = deepestCause(error)
   const code = codeOf(deepest)
   if (code === 'UND_ERR_BODY_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT')
     return { cause: 'idle', message: messageOf(deepest) }
   const text = messageOf(deepest) || messageOf(error)
-  return { cause, message: code === '' || text.includes(code) ? text : `${text} (${code})` }
+  return {
+    cause,
+    ...(code === '' ? {} : { code }),
+    message: code === '' || text.includes(code) ? text : `${text} (${code})`,
+  }
 }
 
 function deepestCause(error: unknown): unknown {
@@ -98,12 +113,17 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
+/** A library may pass over an error that comes behind the end of the text. */
+export function hasErrorFrame(exchange: Exchange): boolean {
+  return errorFrame(exchange.body.tail()) !== null
+}
+
 /** The vendor's error among the last events of a stream, as JSON text. */
 function errorFrame(tail: string): string | null {
   const lines = tail.split(/\r\n|\n|\r/).filter(line => line.startsWith('data:'))
   for (const line of lines.toReversed()) {
     const data = line.slice(5).trim()
-    if (data.includes('error') && isErrorFrame(parse(data))) return data
+    if (/error|exception/i.test(data) && isErrorFrame(parse(data))) return data
   }
   return null
 }
@@ -111,7 +131,9 @@ function errorFrame(tail: string): string | null {
 function isErrorFrame(data: unknown): boolean {
   if (!isObject(data)) return false
   if (data.type === 'error' || data.type === 'response.failed') return true
-  return isObject(data.error) || typeof data.error === 'string'
+  // Bedrock names the frame by its exception.
+  if (Object.keys(data).some(key => key.endsWith('Exception'))) return true
+  return isObject(data.error) || (typeof data.error === 'string' && data.error !== '')
 }
 
 /** The text in an error's JSON, wherever the vendor puts it. */
@@ -120,20 +142,10 @@ function saidIn(json: string): string | null {
   const data = Array.isArray(parsed) ? parsed[0] : parsed
   if (!isObject(data)) return null
   const response = isObject(data.response) ? data.response : {}
-  for (const place of [data.error, response.error, data]) {
+  const exception = Object.entries(data).find(([key]) => key.endsWith('Exception'))?.[1]
+  for (const place of [data.error, response.error, exception, data]) {
     if (typeof place === 'string') return place
     if (isObject(place) && typeof place.message === 'string') return place.message
   }
   return null
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // no JSON: there is nothing to find in it
-  }
 }

@@ -1,3 +1,4 @@
+export { type Classified, type Cooldown, classify, type FailureClass } from './classify.ts'
 export { createModelRouter, type ModelRouterOptions, warmUp } from './create-router.ts'
 export { takeProviderVariables } from './environment.ts'
 export { modelErrors } from './errors.ts'

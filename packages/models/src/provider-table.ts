@@ -29,6 +29,8 @@ export type ProviderRow = {
   prefixes: readonly string[]
   /** What it takes beyond a key, where we can not do that. */
   needs?: string
+  /** `+08:00`: of the times without a zone in this vendor's error texts. */
+  utcOffset?: string
   /** pi-ai's catalogue of this provider, loaded when its row is used: no one needs all of them. */
   catalogue?: () => Promise<readonly Model<Api>[]>
 }
@@ -179,6 +181,17 @@ export const PROVIDERS: readonly ProviderRow[] = [
     variable: 'NVIDIA_API_KEY',
     headers: { 'NVCF-POLL-SECONDS': '3600' },
     catalogue: () => import('@earendil-works/pi-ai/providers/nvidia.models').then(m => all(m.NVIDIA_MODELS)),
+  },
+  {
+    ...openAi,
+    id: 'zai',
+    name: 'Z.ai',
+    baseUrl: 'https://api.z.ai/api/coding/paas/v4',
+    hosts: ['api.z.ai'],
+    variable: 'ZAI_API_KEY',
+    prefixes: ['glm-'],
+    utcOffset: '+08:00',
+    catalogue: () => import('@earendil-works/pi-ai/providers/zai.models').then(m => all(m.ZAI_MODELS)),
   },
   {
     ...openAi,

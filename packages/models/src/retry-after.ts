@@ -1,26 +1,30 @@
 /** When the server wants to be asked again, in every form that vendors use. Pure; unclamped: cooldowns have their own. */
 
+/** `source`: where it was stated. */
+export type StatedRetry = { afterMs: number; source: 'header' | 'body' }
+
 const MAX_WAIT_MS = 366 * 24 * 3_600_000 // beyond a year it is no time but a mistake
 const MAX_SEARCHED_CHARS = 16_384
 
-/** One parser each, the first that finds something counts. `nowMs` is the answer's own time where it states one. */
-export function retryAfterMs(
+/**
+ * One parser each, the first that finds something counts. Times are against the answer's own `date` where it has one,
+ * else against `nowMs`. `utcOffset` (`+08:00`) is that of a vendor who writes times without a zone.
+ */
+export function statedRetry(
   headers: Readonly<Record<string, string>>,
   body: string,
   nowMs: number,
-): number | null {
+  utcOffset = 'Z',
+): StatedRetry | null {
   const stated = Date.parse(headers.date ?? '')
   const now = Number.isNaN(stated) ? nowMs : stated
-  const ms =
-    milliseconds(headers['retry-after-ms']) ??
+  const fromHeaders =
+    number(headers['retry-after-ms']) ??
     secondsOrDate(headers['retry-after'], now) ??
-    exhaustedWindow(headers, now) ??
-    fromBody(body.slice(0, MAX_SEARCHED_CHARS), now)
-  return ms === null || ms > MAX_WAIT_MS ? null : Math.max(0, Math.round(ms))
-}
-
-function milliseconds(text: string | undefined): number | null {
-  return number(text)
+    exhaustedWindow(headers, now)
+  const ms = fromHeaders ?? fromBody(body.slice(0, MAX_SEARCHED_CHARS), now, utcOffset)
+  if (ms === null || ms > MAX_WAIT_MS) return null
+  return { afterMs: Math.max(0, Math.round(ms)), source: fromHeaders === null ? 'body' : 'header' }
 }
 
 function secondsOrDate(text: string | undefined, now: number): number | null {
@@ -84,13 +88,21 @@ const RETRY_DELAY = new RegExp(String.raw`"retryDelay"\s*:\s*"${SPAN}"`)
 const TRY_AGAIN = new RegExp(`(?:try again|retry) (?:in|after) ${SPAN}(?![a-z])`, 'i')
 const TRY_AGAIN_SECONDS = /(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(?:seconds?|secs?)\b/i
 
-function fromBody(body: string, now: number): number | null {
+/** `metadata.headers` of OpenRouter: those of the provider behind it. */
+const RESET_HEADER = /"x-ratelimit-reset"\s*:\s*"?([^",}\s]+)/i
+const RESET_AT = /reset (?:at|on) (\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d)?/i
+
+function fromBody(body: string, now: number, utcOffset: string): number | null {
   const delay = RETRY_DELAY.exec(body)?.[1]
   if (delay !== undefined) return durationMs(delay)
   const inSeconds = number(/"resets_in_seconds"\s*:\s*"?(\d+(?:\.\d+)?)/.exec(body)?.[1])
   if (inSeconds !== null) return inSeconds * 1000
   const at = /"resets_at"\s*:\s*"?([^",}\s]+)/.exec(body)?.[1]
   if (at !== undefined) return resetTime(at, now)
+  const header = RESET_HEADER.exec(body)?.[1]
+  if (header !== undefined) return resetTime(header, now)
+  const [, day, time, zone] = RESET_AT.exec(body) ?? []
+  if (day !== undefined) return dateMs(`${day}T${time}${zone ?? utcOffset}`, now)
   const span = TRY_AGAIN.exec(body)?.[1]
   if (span !== undefined) return durationMs(span.replaceAll(/\s/g, ''))
   const seconds = number(TRY_AGAIN_SECONDS.exec(body)?.[1])

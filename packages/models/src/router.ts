@@ -10,12 +10,15 @@ import type {
 /** A request that failed, with what the transport knew. `body` is bounded and has no key in it. */
 export type RequestFailure = {
   /** `refused`: the model or a filter declined, which is an answer and is never asked again. */
-  cause: 'http' | 'network' | 'idle' | 'cut' | 'stream' | 'refused' | 'no_route'
+  cause: 'http' | 'network' | 'idle' | 'cut' | 'stream' | 'refused' | 'no_route' | 'budget'
   status: number | null
   headers: Readonly<Record<string, string>>
   body: string
+  /** Of the network below HTTP, e.g. `ECONNREFUSED`. */
+  code: string | null
   /** As the server stated it, in any of its forms; null when it said nothing usable. */
   retryAfterMs: number | null
+  retrySource: 'header' | 'body' | null
   message: string
 }
 
