@@ -3,7 +3,11 @@ import { type ErrorTable, failer } from '@beige/protocol'
 
 export const sandboxErrors = {
   // The endpoint
-  aborted: { says: 'stopped: {what}', retryable: false, advice: '' },
+  aborted: {
+    says: 'stopped: {what}',
+    retryable: false,
+    advice: 'Somebody stopped it. Unless `ended` is true, see whether the sandbox still answers',
+  },
   endpoint_lost: {
     says: 'lost the exec endpoint {endpoint} ({reason}); command started: {commandStarted}',
     retryable: true,

@@ -9,7 +9,7 @@ import { checkSpec } from './spec-check.ts'
 
 const GOOD: SandboxSpec = {
   ...{ id: 'scout', labels: {}, mounts: [], env: {}, network: 'none' },
-  ...{ workspaceDir: '/home/ada/site', runDir: '/home/ada/.beige/scout', limits: DEFAULT_LIMITS },
+  ...{ workspaceDir: '/srv/ada/site', runDir: '/srv/ada/.beige/scout', limits: DEFAULT_LIMITS },
 }
 const mount = (host: string, inside: string) => ({ mounts: [{ host, inside, writable: false }] })
 const BAD: Readonly<Record<string, Partial<SandboxSpec>>> = {
@@ -20,8 +20,8 @@ const BAD: Readonly<Record<string, Partial<SandboxSpec>>> = {
   'a name of 64 letters': { id: 'a'.repeat(64) },
   'no name': { id: '' },
   'a relative workspace': { workspaceDir: 'site' },
-  'a path that climbs': { workspaceDir: '/home/ada/../../etc' },
-  'a path with a zero byte': { runDir: '/home/a\0b' },
+  'a path that climbs': { workspaceDir: '/srv/ada/../../etc' },
+  'a path with a zero byte': { runDir: '/srv/a\0b' },
   'the root of the host': mount('/', '/host'),
   'the sockets of the host': mount('/var/run', '/x'),
   'the processes of the host': mount('/proc', '/x'),

@@ -20,16 +20,16 @@ export function makeGroup(id: string, limits: Limits): string[] | null {
   const name = `${id}-${randomBytes(4).toString('hex')}` // a sandbox and the one made after it never share a group
   const made: string[] = []
   try {
-    if (existsSync(join(ROOT, 'cgroup.controllers'))) makeUnified(name, limits, made)
-    else makeSeparate(name, limits, made)
-    return made
+    const unified = existsSync(join(ROOT, 'cgroup.controllers'))
+    if (unified ? makeUnified(name, limits, made) : makeSeparate(name, limits, made)) return made
   } catch {
-    for (const folder of made) tryRemove(folder)
-    return null
+    // Not allowed, or not there: the caller limits each process instead.
   }
+  for (const folder of made) tryRemove(folder)
+  return null
 }
 
-function makeUnified(name: string, limits: Limits, made: string[]): void {
+function makeUnified(name: string, limits: Limits, made: string[]): boolean {
   const parent = join(ROOT, PARENT)
   mkdirSync(parent, { recursive: true })
   const enable = CONTROLLERS.map(controller => `+${controller}`).join(' ')
@@ -42,14 +42,15 @@ function makeUnified(name: string, limits: Limits, made: string[]): void {
   writeIfThere(join(folder, 'memory.swap.max'), '0')
   writeFileSync(join(folder, 'pids.max'), `${limits.pids}`)
   writeFileSync(join(folder, 'cpu.max'), `${quotaUs(limits)} ${CPU_PERIOD_US}`)
+  return true
 }
 
 // Version 1: one tree a controller. Below the group we are in, so that limits set on us hold for the sandbox too.
-function makeSeparate(name: string, limits: Limits, made: string[]): void {
+function makeSeparate(name: string, limits: Limits, made: string[]): boolean {
   const own = readFileSync('/proc/self/cgroup', 'utf8')
   for (const controller of CONTROLLERS) {
     const match = new RegExp(`^\\d+:(?:[^:]*,)?${controller}(?:,[^:]*)?:(.*)$`, 'm').exec(own)
-    if (!match) throw new Error(`no ${controller} controller`)
+    if (!match) return false
     const folder = join(ROOT, controller, match[1] ?? '', PARENT, name)
     mkdirSync(folder, { recursive: true })
     made.push(folder)
@@ -63,6 +64,7 @@ function makeSeparate(name: string, limits: Limits, made: string[]): void {
       set('cpu.cfs_quota_us', quotaUs(limits))
     }
   }
+  return true
 }
 
 /** Everything that this process starts later is in the group as well. */
