@@ -6,6 +6,11 @@ export const harnessErrors = {
     retryable: true,
     advice: 'Make room or repair the disk, then send the prompt again; nothing acknowledged is lost',
   },
+  not_ready: {
+    says: 'the run could not begin: {reason}',
+    retryable: true,
+    advice: 'See to what it names, then send the prompt again',
+  },
   audit: {
     says: 'the audit log could not be written, so {tool} did not run: {reason}',
     retryable: true,

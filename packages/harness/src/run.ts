@@ -1,9 +1,20 @@
 /** A run: from a durable prompt to a durable `run_end`, also where another owner began it. */
 
 import type { ModelRouter } from '@beige/models'
-import type { AgentEvent, BeigeError, CallId, Clock, EntryId, Random, RunOutcome } from '@beige/protocol'
+import {
+  type AgentEvent,
+  type BeigeError,
+  type CallId,
+  type Clock,
+  type EntryId,
+  isError,
+  messageOf,
+  type Random,
+  type RunOutcome,
+} from '@beige/protocol'
 import type { AgentLoopConfig } from '@earendil-works/pi-agent-core'
 import type { Api, Model } from '@earendil-works/pi-ai'
+import { fail } from './errors.ts'
 import { settleCalls } from './resume.ts'
 import type { Session } from './session.ts'
 import type { Hands, Tool } from './tool.ts'
@@ -69,10 +80,18 @@ async function runToEnd(parts: RunParts, signal: AbortSignal): Promise<RunResult
   const turn = createTurn(parts, open?.steps ?? 0, signal)
   try {
     if (open?.resume.at === 'calls') await settleCalls(parts, open.resume.calls, turn.runCall, turn.signal)
-    if (open?.resume.at !== 'answered') await turn.loop(await parts.systemPrompt(turn.signal))
+    if (open?.resume.at !== 'answered') await turn.loop(await systemPromptOf(parts, turn.signal))
     return turn.result()
   } catch (error) {
     return turn.failed(error)
+  }
+}
+
+async function systemPromptOf({ systemPrompt }: RunParts, signal: AbortSignal): Promise<string> {
+  try {
+    return await systemPrompt(signal)
+  } catch (error) {
+    throw isError(error) ? error : fail('not_ready', { reason: messageOf(error) }, error)
   }
 }
 

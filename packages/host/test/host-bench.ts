@@ -8,11 +8,15 @@ import { int, obj } from '@earendil-works/pi-schema'
 import type { Viewer } from '../src/frames.ts'
 import { createHost } from '../src/host.ts'
 import type { LiveSession } from '../src/live-session.ts'
+import type { SessionSetup } from '../src/setup.ts'
 
 export type TestViewer = Viewer & { frames: Frame[] }
 
 export type HostBench = AsyncDisposable & {
-  open(tool?: Partial<Tool>): Promise<LiveSession>
+  open(tool?: Partial<Tool>, viewer?: Viewer): Promise<LiveSession>
+  /** As after the death of this process: another host opens the same session. */
+  successor(viewer?: Viewer): Promise<LiveSession>
+  closeHost(): Promise<void>
   viewer(onFrame?: (frame: Frame) => void): TestViewer
   /** Types of the records that are in the store at this moment. */
   durableTypes(): string[]
@@ -20,7 +24,7 @@ export type HostBench = AsyncDisposable & {
   requests(): number
 }
 
-export async function hostBench(script: Script): Promise<HostBench> {
+export async function hostBench(script: Script, setup: Partial<SessionSetup> = {}): Promise<HostBench> {
   const server = await startModelServer({ script })
   const vault = createMemoryVault()
   const id: SessionId = newSessionId(systemClock, systemRandom)
@@ -37,36 +41,47 @@ export async function hostBench(script: Script): Promise<HostBench> {
     env: {},
     clock: systemClock,
   })
-  const host = createHost({
-    store: createMemoryStore({ clock: systemClock, random: systemRandom, vault }),
-    clock: systemClock,
-    random: systemRandom,
-    makeSetup: async () => {
-      const tools = [{ ...countTool, ...overrides }]
-      return {
-        router,
-        model: router.resolve('fake/scripted'),
-        tools,
-        pipeline: createPipeline({
+  const newHost = () =>
+    createHost({
+      store: createMemoryStore({ clock: systemClock, random: systemRandom, vault }),
+      clock: systemClock,
+      random: systemRandom,
+      makeSetup: async () => {
+        const tools = [{ ...countTool, ...overrides }]
+        return {
+          router,
+          model: router.resolve('fake/scripted'),
           tools,
-          policy: { decide: () => ({ effect: 'allow', rule: 'test' }) },
-          audit: { start: async () => {}, end: async () => {} },
-          clock: systemClock,
-          locks: createLocks(),
-        }),
-        hands: { id: 'none', open: () => Promise.reject(new Error('no sandbox in this test')) },
-        workdir: '/w',
-        systemPrompt: async () => 'You are tested.',
-        callEnv: () => ({}),
-        openRun: 'resume',
-      }
-    },
-  })
+          pipeline: createPipeline({
+            tools,
+            policy: { decide: () => ({ effect: 'allow', rule: 'test' }) },
+            audit: { start: async () => {}, end: async () => {} },
+            clock: systemClock,
+            locks: createLocks(),
+          }),
+          hands: { id: 'none', open: () => Promise.reject(new Error('no sandbox in this test')) },
+          workdir: '/w',
+          systemPrompt: async () => 'You are tested.',
+          callEnv: () => ({}),
+          openRun: 'resume',
+          ...setup,
+        }
+      },
+    })
+  const host = newHost()
+  const hosts = [host]
   return {
-    open: tool => {
+    open: (tool, viewer) => {
       overrides = tool ?? {}
-      return host.session(id, { cwd: '/w' })
+      return host.session(id, { cwd: '/w' }, viewer)
     },
+    successor: viewer => {
+      for (const kept of vault.sessions.values()) kept.owner = null // as after its lease has run out
+      const next = newHost()
+      hosts.push(next)
+      return next.session(id, null, viewer)
+    },
+    closeHost: () => host.close(new Error('the host stops')),
     viewer: onFrame => {
       const frames: Frame[] = []
       return {
@@ -81,7 +96,7 @@ export async function hostBench(script: Script): Promise<HostBench> {
     durableTypes: () => [...vault.sessions.values()].flatMap(kept => kept.records.map(record => record.type)),
     requests: () => server.requests.length,
     [Symbol.asyncDispose]: async () => {
-      await host.close(new Error('the test is over'))
+      await Promise.all(hosts.map(one => one.close(new Error('the test is over')).catch(() => {})))
       await server.close()
     },
   }
