@@ -53,7 +53,7 @@ export function testOnDrivers(
       const folder = mkdtempSync(join(tmpdir(), 'beige-sandbox-'))
       chmodSync(folder, 0o711) // the agent's user goes through it
       const driver = openDriver({ kind: name })
-      const opened: Sandbox[] = []
+      const opened: Promise<Sandbox>[] = []
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(TEST_MS)])
       const id = `test-${folder.slice(-6).toLowerCase()}-${name}`
       const spec = (change: Partial<SandboxSpec> = {}): SandboxSpec => ({
@@ -61,15 +61,18 @@ export function testOnDrivers(
         ...{ workspaceDir: join(folder, 'workspace'), runDir: join(folder, 'run'), limits: DEFAULT_LIMITS },
         ...change,
       })
-      const open = async (change: Partial<SandboxSpec> = {}) => {
-        const sandbox = await driver.open(spec(change), signal)
-        opened.push(sandbox)
-        return sandbox
+      const open = (change: Partial<SandboxSpec> = {}) => {
+        const opening = driver.open(spec(change), signal)
+        opened.push(opening)
+        return opening
       }
       try {
         await body({ driver, spec, open, signal, folder }, context)
       } finally {
-        for (const sandbox of opened) await sandbox.close()
+        // Also those that a failed test never came to see.
+        for (const opening of await Promise.allSettled(opened)) {
+          if (opening.status === 'fulfilled') await opening.value.close()
+        }
         rmSync(folder, { recursive: true, force: true })
       }
     })

@@ -86,20 +86,16 @@ testOnDrivers(
   },
 )
 
-testOnDrivers('twenty at once, each its own', async ({ driver, spec, folder, signal }) => {
-  const names = Array.from({ length: 20 }, (_none, at) => `${spec().id}-${at}`)
+testOnDrivers('many at once, each its own', async ({ driver, open, spec, folder, signal }) => {
+  // A container costs an engine a good part of a second of processor time; the others cost next to nothing.
+  const names = Array.from({ length: driver.name === 'docker' ? 8 : 24 }, (_none, at) => `${spec().id}-${at}`)
   const all = await Promise.all(
-    names.map(id => {
-      const own = { id, workspaceDir: join(folder, id, 'workspace'), runDir: join(folder, id, 'run') }
-      return driver.open(spec(own), signal)
-    }),
+    names.map(id =>
+      open({ id, workspaceDir: join(folder, id, 'workspace'), runDir: join(folder, id, 'run') }),
+    ),
   )
-  try {
-    assert.equal(new Set(all.map(sandbox => sandbox.generation)).size, names.length)
-    await Promise.all(all.map(({ exec }, at) => sh(exec, 'echo "$1" > mine', signal, `${at}`)))
-    const seen = await Promise.all(all.map(({ exec }) => sh(exec, 'cat mine', signal)))
-    assert.deepEqual(seen.map(Number), [...names.keys()])
-  } finally {
-    await Promise.all(all.map(sandbox => sandbox.close()))
-  }
+  assert.equal(new Set(all.map(sandbox => sandbox.generation)).size, names.length)
+  await Promise.all(all.map(({ exec }, at) => sh(exec, 'echo "$1" > mine', signal, `${at}`)))
+  const seen = await Promise.all(all.map(({ exec }) => sh(exec, 'cat mine', signal)))
+  assert.deepEqual(seen.map(Number), [...names.keys()])
 })

@@ -1,9 +1,7 @@
 /** Sandboxes out of namespaces, by `bwrap`: no engine, no image, this machine's programs read-only. */
-import { execFile } from 'node:child_process'
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { fail, sandboxErrors } from '../../errors.ts'
 import { findExecd } from '../../execd-file.ts'
 import type { SandboxDriver, SandboxSpec } from '../../sandbox.ts'
@@ -16,16 +14,14 @@ import { checkSpec, specDigest } from '../spec-check.ts'
 import { isRoot, type Workspace, workspaceOf } from '../workspace.ts'
 import { bwrapOptions, insideCommand, type Plan, unsafeVariable } from './arguments.ts'
 import { joinGroup, makeGroup, readGroup, removeGroup } from './control-group.ts'
+import { type Fault, type Found, probe } from './probe.ts'
 import { startBwrap } from './start.ts'
 
-const BIN_FOLDERS = ['/usr/bin', '/usr/local/bin', '/bin']
-const PROBE_MS = 5_000
 const MAX_LAST_WORDS = 2000 // characters
 const NICE = 5 // where no control group bounds the processor
 
 export type BubblewrapOptions = { execdPath?: string }
-type Found = { bwrap: string; canDisableUserns: boolean }
-type Look = (signal: AbortSignal) => Promise<Found | { reason: string }>
+type Look = (signal: AbortSignal) => Promise<Found | Fault>
 
 export function bubblewrapDriver(options: BubblewrapOptions = {}): SandboxDriver {
   let known: Found | null = null
@@ -122,46 +118,10 @@ function placeOf(
   }
 }
 
-/** Whether a namespace can be made at all: a kernel setting or a container around us may forbid it. */
-async function probe(signal: AbortSignal): Promise<Found | { reason: string }> {
-  const bwrap = BIN_FOLDERS.map(folder => join(folder, 'bwrap')).find(isExecutable)
-  if (!bwrap) return { reason: 'bwrap is missing' }
-  const needed = isRoot() ? ['/usr/bin/setpriv', '/usr/bin/prlimit'] : ['/usr/bin/prlimit']
-  const missing = needed.find(path => !isExecutable(path))
-  if (missing) return { reason: `${missing} is missing (util-linux)` }
-  const user = isRoot() ? [] : ['--unshare-user']
-  const spaces = [...user, '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts']
-  const run = promisify(execFile)
-  const how = { signal, timeout: PROBE_MS, env: {} }
-  const probing = (...extra: string[]) =>
-    run(bwrap, [...spaces, ...extra, '--ro-bind', '/', '/', '--proc', '/proc', '/usr/bin/true'], how)
-  try {
-    if (!isRoot()) {
-      const strict = await probing('--disable-userns').catch(() => null)
-      if (strict) return { bwrap, canDisableUserns: true }
-    }
-    await probing()
-    return { bwrap, canDisableUserns: false }
-  } catch (error) {
-    if (signal.aborted) throw fail('aborted', { what: 'looking for bubblewrap' })
-    const words = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-    return { reason: words || `${bwrap} does not run` }
-  }
-}
-
 function lastWords(logFile: string): string {
   try {
     return readFileSync(logFile, 'utf8').slice(0, MAX_LAST_WORDS).trim()
   } catch {
     return ''
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

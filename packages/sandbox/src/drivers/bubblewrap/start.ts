@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { fail } from '../../errors.ts'
+import { killGroup } from './probe.ts'
 
 const MAX_INFO_BYTES = 4096
-const INFO_MS = 10_000 // for bwrap to make its namespaces, which takes milliseconds
+const INFO_MS = 30_000 // for bwrap to make its namespaces, which takes milliseconds
 
 export type StartedBwrap = {
   /** Process 1 of the sandbox, by its number on the host. */
@@ -42,7 +43,7 @@ export async function startBwrap(
   for (const pipe of [child, args, info, block]) pipe.on('error', () => undefined) // seen as a missing pid
   child.unref()
   // Not by a caller's signal: what it has started must be known before anybody can end it.
-  const timer = setTimeout(() => child.kill('SIGKILL'), INFO_MS)
+  const timer = setTimeout(() => killGroup(child.pid), INFO_MS)
   args.end(Buffer.from(options.map(option => `${option}\0`).join('')))
   const pid = await readPid(info)
   clearTimeout(timer)
