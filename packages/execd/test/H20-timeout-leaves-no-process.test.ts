@@ -8,7 +8,7 @@ for (const [name, tree] of Object.entries(TREES)) {
   test(`a timeout kills ${name}`, { skip }, async t => {
     const execd = await startExecd(t)
     const marker = newMarker()
-    const answer = await execd.run({ command: 'sh', args: ['-c', tree(marker)], timeout_ms: 1500 })
+    const answer = await execd.run({ command: 'sh', args: ['-c', tree(marker)], timeout_ms: 2500 })
     assert.deepEqual(processesWith(marker), [])
     assert.equal(answer.timed_out, true)
     assert.equal(answer.exit_code, null)

@@ -82,14 +82,18 @@ test('a command starts clean: three descriptors, no signal blocked or ignored, a
   const execd = await startExecd(t)
   const { stdout } = await execd.run({
     command: 'sh',
-    args: [
-      '-c',
-      'ls /proc/$$/fd | tr "\\n" " "; grep -E "^Sig(Blk|Ign)" /proc/$$/status; cut -d" " -f1,5,6 /proc/$$/stat',
-    ],
+    // No pipe in it: the shell would hold its ends while `ls` looks.
+    args: ['-c', 'ls /proc/$$/fd; grep -E "^Sig(Blk|Ign)" /proc/$$/status; cut -d" " -f1,5,6 /proc/$$/stat'],
   })
-  const [first, ignored, ids] = stdout.toString().trimEnd().split('\n')
-  assert.equal(first, '0 1 2 SigBlk:\t0000000000000000')
-  assert.equal(ignored, 'SigIgn:\t0000000000000000')
+  const lines = stdout.toString().trimEnd().split('\n')
+  assert.deepEqual(lines.slice(0, 5), [
+    '0',
+    '1',
+    '2',
+    'SigBlk:\t0000000000000000',
+    'SigIgn:\t0000000000000000',
+  ])
+  const ids = lines[5]
   const [pid, group, session] = ids?.split(' ') ?? []
   assert.deepEqual([group, session], [pid, pid])
 })

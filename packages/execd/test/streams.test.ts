@@ -1,6 +1,7 @@
 /** Frames: their order and offsets, silence, slow readers. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Frame, skip, startExecd, until } from './execd.ts'
 
@@ -31,24 +32,35 @@ test('start first, exit last, offsets that add up', { skip }, async t => {
   assert.equal(bytesOf(all, 'stderr').toString().split('\n').at(-2), 'err 1999')
 })
 
+/** A script that waits for the test between its steps, so that no step overtakes another. */
+function inSteps(...steps: string[]): string {
+  return steps.join('; n=$((n+1)); until [ -e go$n ]; do sleep 0.02; done; ')
+}
+
 test('what is written apart arrives apart, in the order of both streams', { skip }, async t => {
   const execd = await startExecd(t)
-  const script = 'echo 1; sleep 0.1; echo 2 >&2; sleep 0.1; echo 3'
-  const { frames } = await execd.stream({ command: 'sh', args: ['-c', script] })
-  const texts = []
+  const { frames } = await execd.stream({
+    command: 'sh',
+    args: ['-c', inSteps('echo 1', 'echo 2 >&2', 'echo 3')],
+  })
+  const texts: string[] = []
   for await (const frame of frames) {
-    if (frame.data) texts.push(`${frame.type} ${Buffer.from(frame.data, 'base64')}`)
+    if (!frame.data) continue
+    texts.push(`${frame.type} ${Buffer.from(frame.data, 'base64')}`)
+    writeFileSync(join(execd.root, `go${texts.length}`), '')
   }
   assert.deepEqual(texts, ['stdout 1\n', 'stderr 2\n', 'stdout 3\n'])
 })
 
 test('bytes are split inside a character and are whole again when joined', { skip }, async t => {
   const execd = await startExecd(t)
-  const { frames } = await execd.stream({
-    command: 'sh',
-    args: ['-c', "printf '\\303'; sleep 0.1; printf '\\251'"],
-  })
-  const all = await Array.fromAsync(frames)
+  const script = inSteps("printf '\\303'", "printf '\\251'")
+  const { frames } = await execd.stream({ command: 'sh', args: ['-c', script] })
+  const all: Frame[] = []
+  for await (const frame of frames) {
+    all.push(frame)
+    if (frame.data) writeFileSync(join(execd.root, 'go1'), '')
+  }
   assert.equal(all.filter(frame => frame.type === 'stdout').length, 2)
   assert.equal(bytesOf(all, 'stdout').toString(), 'é')
 })
