@@ -16,7 +16,7 @@ export function checkBannedNames(tree: Tree): Problem[] {
 }
 
 function nameProblems(path: string): Problem[] {
-  const parts = path.replace(/(\.engine)?(\.test)?\.(d\.)?(ts|rs)$/, '').split('/')
+  const parts = path.replace(/(\.engine)?(\.test|\.fixture)?\.(d\.)?(ts|rs)$/, '').split('/')
   const problems: Problem[] = []
   for (const part of parts) {
     const empty = part.split(/[-_]/).find(word => EMPTY_NAMES.has(word))

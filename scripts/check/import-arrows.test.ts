@@ -84,7 +84,14 @@ test('test-support is for tests', () => {
     [path]: "import '@beige/test-support'",
   })
   assert.deepEqual(saysOf(files('packages/sandbox/src/a.test.ts')), [])
-  assert.deepEqual(saysOf(files('packages/sandbox/test/bed.ts')), [])
+  for (const path of [
+    'test/bed.ts',
+    'src/testing/bed.ts',
+    'src/parts/testing/bed.ts',
+    'src/bed.fixture.ts',
+  ]) {
+    assert.deepEqual(saysOf(files(`packages/sandbox/${path}`)), [])
+  }
   assert.match(saysOf(files('packages/sandbox/src/a.ts')).join(), /only tests may import test-support/)
 })
 
@@ -101,4 +108,13 @@ test('a new package has to be given its arrows', () => {
     saysOf({ 'packages/extra/package.json': manifest('@beige/extra') }).join(),
     /no arrows are known/,
   )
+})
+
+test('what tests share is not imported by what they test', () => {
+  const says = saysOf({
+    'packages/sandbox/src/testing/bed.ts': '',
+    'packages/sandbox/src/a.test.ts': "import './testing/bed.ts'",
+    'packages/sandbox/src/a.ts': "import './testing/bed.ts'",
+  })
+  assert.deepEqual(says, ['./testing/bed.ts is for tests'])
 })

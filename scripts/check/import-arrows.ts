@@ -51,7 +51,7 @@ function importProblems(
   specifier: string,
 ): string[] {
   if (isBuiltin(specifier)) return []
-  if (specifier.startsWith('.')) return relativeProblems(source, specifier)
+  if (specifier.startsWith('.')) return relativeProblems(tree, source, specifier)
   if (specifier.startsWith('/') || specifier.includes(':')) return [`${specifier}: import by package name`]
   const name = packageOf(specifier)
   const says: string[] = []
@@ -69,9 +69,11 @@ function importProblems(
   return says
 }
 
-function relativeProblems(source: Source, specifier: string): string[] {
+function relativeProblems(tree: Tree, source: Source, specifier: string): string[] {
   const target = posix.join(posix.dirname(source.path), specifier)
-  return target.startsWith(`${source.workspace}/`) ? [] : [`${specifier} leaves ${source.workspace}`]
+  if (!target.startsWith(`${source.workspace}/`)) return [`${specifier} leaves ${source.workspace}`]
+  const isTestCode = tree.sources.find(({ path }) => path === target)?.isTest ?? false
+  return isTestCode && !source.isTest ? [`${specifier} is for tests`] : []
 }
 
 function isAllowed(from: string, to: string, isTest: boolean): boolean {

@@ -8,7 +8,8 @@ import { type Problem, readTree } from './tree.ts'
 
 type Outcome = { name: string; detail: string; problems: readonly string[] }
 
-const UNIT_STALL_MS = 30_000
+const UNIT_STALL_MS = 60_000
+const SLOW_FILE_MS = 5000 // such a file belongs to the *.engine.test.ts ones
 
 const root = join(import.meta.dirname, '../..')
 const startedMs = performance.now()
@@ -40,9 +41,12 @@ async function command(name: string, script: string, args: readonly string[]): P
 async function unitTests(): Promise<Outcome> {
   const since = performance.now()
   const files = unitTestFiles(tree)
-  const { totals, failed } = await runTests({ root, files, stallMs: UNIT_STALL_MS })
+  const { totals, failed, slowest } = await runTests({ root, files, stallMs: UNIT_STALL_MS })
+  const slow = slowest
+    .filter(({ ms }) => ms > SLOW_FILE_MS)
+    .map(({ file, ms }) => `${file} ${(ms / 1000).toFixed(1)} s`)
   const detail = `${totals.passed} passed, ${totals.skipped} skipped, ${((performance.now() - since) / 1000).toFixed(1)} s`
-  return { name: 'unit tests', detail, problems: failed }
+  return { name: 'unit tests', detail: [detail, ...slow].join('\n  slow: '), problems: failed }
 }
 
 function report({ name, detail, problems }: Outcome): void {

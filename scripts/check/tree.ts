@@ -6,6 +6,8 @@ import { type ESTree, parseSync } from 'rolldown/utils'
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', 'target', '.git', '.cache'])
 const READ_ENDINGS = ['.ts', '.rs', '.json', '.md', '.sh', '.toml']
 const WORKSPACE = /^((?:packages|plugins)\/[^/]+|test-support|bench)\//
+// Tests, and what they share beside them.
+const TEST_CODE = /\.(test|fixture)\.ts$|\/src\/(.*\/)?testing\//
 
 export type Source = {
   path: string
@@ -74,7 +76,7 @@ function workspaceOf(path: string): string {
 }
 
 function parseSource(path: string, workspace: string, text: string): Source {
-  const isTest = path.endsWith('.test.ts') || path.startsWith(`${workspace}/test/`)
+  const isTest = TEST_CODE.test(path) || path.startsWith(`${workspace}/test/`)
   return { path, workspace, isTest, text, program: parseSync(path, text).program }
 }
 
