@@ -103,6 +103,16 @@ test('edit: places are named by the line they begin in', () => {
   assert.deepEqual(linesOf('\na\na', '\na'), [1, 2])
 })
 
+test('edit: a folded search that begins with a newline leaves the blanks before it', () => {
+  assert.equal(edited('a  \n“b”\n', edit('\n"b"', '\nx')), 'a  \nx\n')
+  assert.equal(edited('a—  \nb\n', edit('a-', 'x')), 'x  \nb\n')
+})
+
+test('edit: folded places that overlap are two', () => {
+  const found = problem('“““\n', edit('""', 'x'))
+  assert.deepEqual(found, { code: 'not_unique', edit: 0, count: 2, lines: [1, 1] })
+})
+
 test('edit: endings at the very beginning of a file', () => {
   assert.equal(edited('\r\na\r\n', edit('\na', '\nb')), '\r\nb\r\n')
   assert.equal(edited('\na', edit('\n', '\n\n')), '\n\na')
