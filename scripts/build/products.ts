@@ -3,7 +3,7 @@
 /** Entry name → source; `main` becomes dist/main.js behind the launcher, others dist/<name>.js. */
 export const PROGRAMS: Readonly<Record<string, Record<string, string>>> = {
   'packages/agent': { main: 'src/main.ts' },
-  'packages/gateway': { main: 'src/main.ts' },
+  'packages/gateway': { main: 'src/main.ts', 'plugin-runner-main': 'src/plugin-runner-main.ts' },
   'test-support': { 'model-server-main': 'src/model-server-main.ts' },
 }
 

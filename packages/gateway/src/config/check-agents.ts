@@ -13,6 +13,7 @@ import { MENDED } from './mend.ts'
 import { nearestName, type Report } from './report.ts'
 import type { AgentConfig } from './resolved.ts'
 import type { Surroundings } from './surroundings.ts'
+import { isWithin } from './within.ts'
 
 export async function checkAgents(
   document: ConfigDocument,
@@ -176,10 +177,6 @@ function checkInstructions(
   const path = report.path(place, section.instructionsFile)
   if (path !== null && !around.fileExists(path)) report.add(place, `${path} is not there`)
   return path
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

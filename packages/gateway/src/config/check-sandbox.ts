@@ -2,11 +2,11 @@
 import { normalize } from 'node:path'
 import type { Place, SandboxSection } from '@beige/protocol'
 import type { Mount } from '@beige/sandbox'
-import { isWithin } from './check-agents.ts'
 import { MENDED } from './mend.ts'
 import type { Report } from './report.ts'
 import type { SandboxConfig } from './resolved.ts'
 import type { Surroundings } from './surroundings.ts'
+import { isWithin } from './within.ts'
 
 const MIN_MEMORY_BYTES = 64 * 1024 ** 2
 const HOST_FOLDERS = ['/proc', '/sys', '/dev', '/run/docker.sock', '/var/run/docker.sock', '/run/podman']

@@ -1,101 +1,20 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '@beige/protocol'
-import { CANCEL_GRACE_MS, type PluginRequest } from './plugin-calls.ts'
+import { CANCEL_GRACE_MS } from './plugin-calls.ts'
 import { openPluginPipe, type PluginPipe } from './plugin-pipe.ts'
 import { supervisePlugin } from './plugin-supervisor.ts'
-import { collected, type TestWorld, testWorld, writePlugin } from './plugin-world.fixture.ts'
-
-const never = new AbortController().signal
-const request = (tool: string, argv: readonly (string | Uint8Array)[] = []): PluginRequest => ({
-  tool,
-  argv: argv.map(arg => (typeof arg === 'string' ? Buffer.from(arg) : arg)),
-  cwd: null,
-  agent: 'scout',
-  session: null,
-  config: { mine: true },
-})
-
-async function withPlugin(
-  code: string,
-  run: (pipe: PluginPipe, world: TestWorld) => Promise<void>,
-  clock: Clock = systemClock,
-): Promise<void> {
-  const world = { ...testWorld(), clock }
-  const pipe = await openPluginPipe(writePlugin(world, 't', ['t'], code), world)
-  try {
-    await pipe.start()
-    await run(pipe, world)
-  } finally {
-    await pipe.stop(1000)
-  }
-}
-
-const ECHO = `reg.tool({ name: 't', description: 'x', async handler(args, call) {
-  await call.stdout.write(JSON.stringify(call.argv.map(arg => Buffer.from(arg).toString('hex'))))
-  for await (const bytes of call.stdin) await call.stderr.write(bytes)
-  return { exitCode: 7, output: '.', data: { agent: call.agent, config: call.config } }
-} })`
-
-test('argv of any bytes, stdin, both streams, exit code and data pass through', async () => {
-  const argv = ['', ' a  b ', 'q"\'`$(x)\n\t', new Uint8Array([0xff, 0xfe, 0x00, 0x80]), '🦊']
-  await withPlugin(ECHO, async pipe => {
-    const streams = collected([Buffer.from('in'), new Uint8Array([0, 255])])
-    const end = await pipe.run(request('t', argv), streams, never)
-    const hex = argv.map(arg => Buffer.from(arg).toString('hex'))
-    assert.equal(streams.out().toString(), `${JSON.stringify(hex)}.`)
-    assert.deepEqual(streams.err(), Buffer.from([105, 110, 0, 255]))
-    assert.equal(end.exitCode, 7)
-    assert.deepEqual(end.data, { agent: 'scout', config: { mine: true } })
-  })
-})
-
-test('H91-a-plugin-sees-its-own-section-alone: empty environment, no files of the host, no programs', async () => {
-  const code = `reg.tool({ name: 't', description: 'x', async handler(args) {
-    const fs = await import('node:fs'), cp = await import('node:child_process')
-    const tries = {
-      env: () => Object.keys(process.env),
-      read: () => fs.readFileSync(args[0], 'utf8'),
-      list: () => fs.readdirSync('/'),
-      write: () => fs.writeFileSync(args[0], 'x'),
-      spawn: () => cp.spawnSync('id').error?.code ?? 'ran',
-      sqlite: () => process.getBuiltinModule('node:sqlite') === undefined ? 'none' : 'there',
-      own: () => { fs.writeFileSync(context.dataDir + '/x', 'kept'); return fs.readFileSync(context.dataDir + '/x', 'utf8') },
-    }
-    const told = {}
-    for (const [name, run] of Object.entries(tries)) try { told[name] = run() } catch (error) { told[name] = error.code }
-    return { exitCode: 0, output: JSON.stringify(told) }
-  } })`
-  await withPlugin(code, async (pipe, world) => {
-    const secret = join(world.root, 'config.json5')
-    writeFileSync(secret, 'key')
-    const streams = collected()
-    await pipe.run(request('t', [secret]), streams, never)
-    const denied = 'ERR_ACCESS_DENIED'
-    assert.deepEqual(JSON.parse(streams.out().toString()), {
-      env: [],
-      read: denied,
-      list: denied,
-      write: denied,
-      spawn: denied,
-      sqlite: 'none',
-      own: 'kept',
-    })
-  })
-})
-
-test('H90-the-base-configuration-is-not-read-in-a-handler', async () => {
-  const code = `const early = config.base
-    reg.tool({ name: 't', description: 'x', handler: async () => ({ exitCode: early ? 0 : 1, output: String(config.base) }) })`
-  await withPlugin(code, async pipe => {
-    const streams = collected()
-    const end = await pipe.run(request('t'), streams, never)
-    assert.equal(end.exitCode, 1)
-    assert.match(streams.err().toString(), /use call.config/)
-  })
-})
+import {
+  collected,
+  never,
+  request,
+  testWorld,
+  until,
+  withPlugin,
+  writePlugin,
+} from './plugin-world.fixture.ts'
 
 test('a handler that throws fails its call, with its message on stderr; others go on', async () => {
   const code = `reg.tool({ name: 't', description: 'x', async handler(args) {
@@ -226,24 +145,6 @@ test('the kv plugin keeps values in its own process: twenty calls at once, and a
   await second.stop(1000)
 })
 
-test('H97-offers-and-manifest-agree: a tool too many or too few is refused', async () => {
-  const world = testWorld()
-  const one = `reg.tool({ name: 'a', description: 'x', handler: async () => ({ exitCode: 0 }) })`
-  await assert.rejects(
-    openPluginPipe(writePlugin(world, 'a', ['a', 'a.b'], one), world),
-    /did not register the tool "a.b"/,
-  )
-  await assert.rejects(openPluginPipe(writePlugin(world, 'b', [], one), world), /does not list/)
-  await assert.rejects(
-    openPluginPipe(writePlugin(world, 'c', ['a'], `${one};${one}`), world),
-    /registers "a" twice/,
-  )
-  await assert.rejects(
-    openPluginPipe(writePlugin(world, 'd', ['a'], 'throw new Error("broken")'), world),
-    /broken/,
-  )
-})
-
 test('bytes that are no frames end the process', async () => {
   const code = `reg.tool({ name: 't', description: 'x', async handler() {
     const { Socket } = await import('node:net')
@@ -255,11 +156,3 @@ test('bytes that are no frames end the process', async () => {
     assert.match(await pipe.gone, /has 4294967295 bytes/)
   })
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!holds()) {
-    assert.ok(performance.now() < deadline, 'did not come true within 10 s')
-    await new Promise(resolve => setImmediate(resolve))
-  }
-}

@@ -1,11 +1,15 @@
 /** Plugins and a world for tests: real processes, folders of their own, the log kept for looking at. */
+
+import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallStreams } from '@beige/harness'
-import { systemClock } from '@beige/protocol'
+import { type Clock, systemClock } from '@beige/protocol'
 import type { PluginConfig } from '../config/resolved.ts'
 import { codeFolders } from './code-folders.ts'
+import type { PluginRequest } from './plugin-calls.ts'
+import { openPluginPipe, type PluginPipe } from './plugin-pipe.ts'
 import type { PluginWorld } from './plugin-process.ts'
 
 export type TestWorld = PluginWorld & { root: string; lines: string[] }
@@ -74,5 +78,44 @@ export function collected(stdin: readonly Uint8Array[] = []): Collected {
     stderr: async bytes => void err.push(bytes),
     out: () => Buffer.concat(out),
     err: () => Buffer.concat(err),
+  }
+}
+
+export const never = new AbortController().signal
+export const request = (tool: string, argv: readonly (string | Uint8Array)[] = []): PluginRequest => ({
+  tool,
+  argv: argv.map(arg => (typeof arg === 'string' ? Buffer.from(arg) : arg)),
+  cwd: null,
+  agent: 'scout',
+  session: null,
+  config: { mine: true },
+})
+
+export async function withPlugin(
+  code: string,
+  run: (pipe: PluginPipe, world: TestWorld) => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const world = { ...testWorld(), clock }
+  const pipe = await openPluginPipe(writePlugin(world, 't', ['t'], code), world)
+  try {
+    await pipe.start()
+    await run(pipe, world)
+  } finally {
+    await pipe.stop(1000)
+  }
+}
+
+export const ECHO = `reg.tool({ name: 't', description: 'x', async handler(args, call) {
+  await call.stdout.write(JSON.stringify(call.argv.map(arg => Buffer.from(arg).toString('hex'))))
+  for await (const bytes of call.stdin) await call.stderr.write(bytes)
+  return { exitCode: 7, output: '.', data: { agent: call.agent, config: call.config } }
+} })`
+
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000
+  while (!holds()) {
+    assert.ok(performance.now() < deadline, 'did not come true within 10 s')
+    await new Promise(resolve => setImmediate(resolve))
   }
 }

@@ -40,6 +40,23 @@ export function tool(name: string, run: Tool['run']): Tool {
 export const done = (exitCode: number) =>
   ({ content: [], isError: exitCode !== 0, outcome: 'done', details: { exit_code: exitCode } }) as const
 
+export const git = tool('git', async (_input, { streams }) => {
+  await streams?.stdout(Buffer.from('1f0c2aa first\n'))
+  return done(0)
+})
+/** Its input on stdout, its stdin on stderr. */
+export const echo = tool('echo', async (input, { streams }) => {
+  await streams?.stdout(Buffer.from(JSON.stringify(input)))
+  for await (const bytes of streams?.stdin ?? []) await streams?.stderr(bytes)
+  return done(3)
+})
+/** Until it is cancelled. */
+export const wait = tool('wait', async (_input, { streams, signal }) => {
+  await streams?.stdout(Buffer.from('begun'))
+  await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  throw signal.reason
+})
+
 export async function openTestSocket(
   tools: readonly Tool[],
   options: { allowed?: readonly string[]; idleMs?: number; helloMs?: number } = {},

@@ -16,27 +16,20 @@ import {
   TOOL_PREAMBLE,
 } from '@beige/protocol'
 import { verifyAudit } from '../audit/verify.ts'
-import { MAX_CONNECTIONS } from './listener.ts'
-import { MAX_REQUESTS } from './serving.ts'
-import { connectRaw, connectV2, done, exchangeV1, openTestSocket, tool } from './socket.fixture.ts'
+import {
+  connectRaw,
+  connectV2,
+  done,
+  echo,
+  exchangeV1,
+  git,
+  openTestSocket,
+  tool,
+  wait,
+} from './socket.fixture.ts'
 
 const FUZZ_SEED = Number(process.env.FUZZ_SEED ?? 1)
 const FUZZ_CASES = Number(process.env.FUZZ_CASES ?? 60)
-
-const git = tool('git', async (_input, { streams }) => {
-  await streams?.stdout(Buffer.from('1f0c2aa first\n'))
-  return done(0)
-})
-const echo = tool('echo', async (input, { streams }) => {
-  await streams?.stdout(Buffer.from(JSON.stringify(input)))
-  for await (const bytes of streams?.stdin ?? []) await streams?.stderr(bytes)
-  return done(3)
-})
-const wait = tool('wait', async (_input, { streams, signal }) => {
-  await streams?.stdout(Buffer.from('begun'))
-  await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-  throw signal.reason
-})
 
 test('v1 golden bytes: an answer, and the denial of the description', async () => {
   const place = await openTestSocket([git, echo], { allowed: ['git'] })
@@ -105,51 +98,6 @@ test('v2: welcome, started, both streams, stdin, exit code; argv of any bytes', 
   assert.deepEqual(answer.exit, { exit_code: 3, signal: null, timed_out: false, truncated: false })
   client.socket.destroy()
   await place.close()
-})
-
-test('H67-every-request-has-an-id-and-one-answer: 32 at once, the 33rd is refused alone', async () => {
-  const place = await openTestSocket([wait, git])
-  const client = await connectV2(place.scout.path)
-  for (let id = 1; id <= MAX_REQUESTS + 1; id++)
-    client.send(TOOL_FRAME.request, id, { tool: 'wait', args: [] })
-  const refused = await client.untilExit(MAX_REQUESTS + 1)
-  assert.deepEqual(refused.exit.error, { code: 'limit', message: '32 calls already run on this connection' })
-  for (let id = 1; id <= MAX_REQUESTS; id++) client.send(TOOL_FRAME.cancel, id)
-  const exits = new Map<number, unknown>()
-  while (exits.size < MAX_REQUESTS) {
-    const frame = await client.next()
-    if (frame.type !== TOOL_FRAME.exit) continue
-    assert.ok(!exits.has(frame.id))
-    exits.set(frame.id, frame.json)
-  }
-  client.send(TOOL_FRAME.request, 1, { tool: 'git', args: [] })
-  assert.equal((await client.untilExit(1)).exit.exit_code, 0)
-  client.socket.destroy()
-  await place.close()
-})
-
-test('H65-identity-is-the-socket-and-the-token: what a payload says of it is ignored', async () => {
-  const place = await openTestSocket([echo])
-  const lies = {
-    agentName: 'other',
-    agent: 'other',
-    sessionKey: 's_x',
-    session: 's_x',
-    chatId: '1',
-    channel: 'telegram',
-  }
-  await exchangeV1(place.scout.path, `${JSON.stringify({ tool: 'echo', args: [], ...lies })}\n`, 1)
-  const client = await connectV2(place.scout.path, lies)
-  client.send(TOOL_FRAME.request, 1, { tool: 'echo', args: [], ...lies })
-  const { stdout } = await client.untilExit(1)
-  assert.deepEqual(JSON.parse(stdout.toString()), { args: [] })
-  client.socket.destroy()
-  await place.close()
-  for (const record of place.records()) {
-    assert.equal(record.agent, 'scout')
-    assert.equal(record.session, undefined)
-    assert.equal(record.channel, 'socket')
-  }
 })
 
 test('a token gives a call its session; foreign, dead and guessed ones are refused', async () => {
@@ -295,41 +243,6 @@ test('a sender that does not keep to its window is closed', async () => {
   for (let sent = 0; sent <= FIRST_WINDOW_BYTES; sent += 32_768)
     client.send(TOOL_FRAME.stdin, 1, new Uint8Array(32_768))
   await client.closed
-  await place.close()
-})
-
-test('H66-limits-of-the-tool-socket: lines, frames, connections, idleness; the others are served', async () => {
-  const place = await openTestSocket([git], { idleMs: 150, helloMs: 100 })
-  const good = async () => {
-    const [line] = await exchangeV1(place.scout.path, '{"tool":"git"}\n', 1)
-    assert.match(line ?? '', /"success":true/)
-  }
-  const longLine = await exchangeV1(place.scout.path, `{"tool":"${'x'.repeat(1_100_000)}`, 1)
-  assert.match(longLine[0] ?? '', /at most 1048576 bytes/)
-  await good()
-  const closedBy = async (bytes: Uint8Array | string) => {
-    const client = await connectRaw(place.scout.path)
-    client.socket.write(bytes)
-    await client.closed
-  }
-  await closedBy('GET / HTTP/1.1\r\n\r\n')
-  await closedBy('BGS1\n')
-  await closedBy('') // says nothing
-  await closedBy('BGS2\n') // no hello
-  await closedBy(Buffer.concat([Buffer.from('BGS2\n'), Buffer.from([0xff, 0xff, 0xff, 0xff, 1])]))
-  await closedBy(
-    Buffer.concat([Buffer.from('BGS2\n'), encodeFrame(TOOL_FRAME.request, 1, encodeJson({ tool: 'git' }))]),
-  )
-  await closedBy(Buffer.concat([Buffer.from('BGS2\n'), encodeFrame(0x77, 1)]))
-  await closedBy('{"tool":') // half a line, then nothing
-  await closedBy(Buffer.concat([Buffer.from('BGS2\n'), encodeFrame(TOOL_FRAME.hello, 0, encodeJson({}))])) // idle
-  await good()
-
-  const many = Array.from({ length: MAX_CONNECTIONS * 2 }, () => connect(place.scout.path))
-  await Promise.all(
-    many.map(one => new Promise(resolve => one.once('close', resolve).on('error', () => undefined))),
-  )
-  await good()
   await place.close()
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { TOOL_CLIENT, writeLaunchers } from './launchers.ts'
 
-test('H64-launchers-are-exactly-the-allowed-set: stale ones, files and folders in their place are gone', () => {
+test('stale ones, files and folders in their place are gone', () => {
   const folder = join(mkdtempSync(join(tmpdir(), 'beige-launchers-')), 'launchers')
   writeLaunchers(folder, ['kv', 'git'])
   writeFileSync(join(folder, 'curl'), '#!/bin/sh\n')

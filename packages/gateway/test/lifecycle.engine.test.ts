@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { testHome } from './home.fixture.ts'
+import { testHome } from './home.ts'
 
 test('bad configuration: every error in one go, exit code 2, nothing started', async () => {
   const home = testHome({

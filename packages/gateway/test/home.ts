@@ -1,15 +1,13 @@
 /** A home of its own for a test, and the real `beige` command run in it. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type Layout, layoutOf } from '../home/layout.ts'
+import { type Layout, layoutOf } from '../src/home/layout.ts'
 
-const MAIN = new URL('../main.ts', import.meta.url).pathname
-const KV = new URL('../../../../plugins/kv', import.meta.url).pathname
+const MAIN = new URL('../src/main.ts', import.meta.url).pathname
+const KV = new URL('../../../plugins/kv', import.meta.url).pathname
 
 export type Ran = { code: number | null; out: string; err: string }
 
@@ -58,45 +56,4 @@ export function testHome(sections: Record<string, unknown> = {}): TestHome {
 
 export function agentSection(sandbox: Record<string, unknown>): Record<string, unknown> {
   return { model: { provider: 'scripted', model: 'demo' }, tools: ['kv'], sandbox }
-}
-
-export type Asked = { status: number; headers: Record<string, unknown>; body: string }
-
-let addresses = 0
-
-/** Each request comes from an address of its own, so that refusals do not count together; or from `from`. */
-export function ask(
-  port: number,
-  method: string,
-  path: string,
-  headers: Record<string, string | string[]> = {},
-  body?: string,
-  from?: string,
-): Promise<Asked> {
-  addresses++
-  const localAddress = from ?? `127.1.${addresses >> 8}.${addresses & 255 || 1}`
-  return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, method, path, headers, localAddress, agent: false })
-    asked.once('error', reject)
-    asked.once('response', async response => {
-      const said = await text(response).catch(() => '')
-      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: said })
-    })
-    asked.end(body)
-  })
-}
-
-/** Sends a head as it is written here; answers with the status of what comes back. */
-export function askRaw(port: number, head: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port })
-    let said = ''
-    socket.once('error', reject)
-    socket.on('data', chunk => {
-      said += chunk.toString('latin1')
-      if (said.includes('\r\n\r\n')) socket.end()
-    })
-    socket.once('close', () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1] ?? 0)))
-    socket.write(`${head.join('\r\n')}\r\n\r\n`)
-  })
 }
