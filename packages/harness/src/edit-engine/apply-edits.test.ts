@@ -157,6 +157,24 @@ test('edit: empty search, equal texts, binary and UTF-16 files', () => {
   assert.deepEqual(problem(utf16, edit('a', 'b')), { code: 'binary', what: 'UTF-16 text' })
 })
 
+test('edit: UTF-16 is known by both bytes of its mark, in either order', () => {
+  for (const start of [
+    [0xff, 0xfe],
+    [0xfe, 0xff],
+  ]) {
+    const found = problem(Buffer.from([...start, 0x4e, 0x2d]), edit('a', 'b'))
+    assert.deepEqual(found, { code: 'binary', what: 'UTF-16 text' })
+  }
+  for (const start of [
+    [0xff, 0xff],
+    [0xfe, 0xfe],
+    [0xff, 0x41],
+    [0x41, 0xfe],
+  ]) {
+    assert.ok(applyEdits(Buffer.from([...start, 0x61]), [edit('a', 'b')]).ok)
+  }
+})
+
 test('edit: bytes that are not UTF-8 survive, also in the edited line', () => {
   const result = applyEdits(Buffer.from([0xff, 0x61, 0xfe, 0x0a]), [edit('a', 'b')])
   assert.ok(result.ok)
