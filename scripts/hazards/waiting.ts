@@ -7,7 +7,6 @@ export const WAITING: Readonly<Record<string, string>> = {
   H17: 'harness',
   H18: 'harness',
   H19: 'harness',
-  H20: 'execd',
   H21: 'execd',
   H22: 'execd',
   H23: 'execd',
