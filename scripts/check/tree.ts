@@ -76,7 +76,7 @@ function workspaceOf(path: string): string {
 }
 
 function parseSource(path: string, workspace: string, text: string): Source {
-  const isTest = TEST_CODE.test(path) || path.startsWith(`${workspace}/test/`)
+  const isTest = TEST_CODE.test(path) || (workspace !== 'scripts' && path.startsWith(`${workspace}/test/`))
   return { path, workspace, isTest, text, program: parseSync(path, text).program }
 }
 

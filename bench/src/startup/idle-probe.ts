@@ -1,11 +1,12 @@
 /** Measures a server: how soon it is ready, and what it weighs when it then has nothing to do. */
-import { setTimeout as settle } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Memory, memoryOf, treeOf } from '../process-memory.ts'
 import { type Probe, startupRow } from './probe.ts'
 import type { Launch } from './program.ts'
 import { type Started, start } from './started.ts'
 
 const SETTLE_MS = 1000 // what a start leaves to be collected and closed is gone by then
+const POLL_MS = 5
 
 export function idleProbe(
   name: string,
@@ -25,7 +26,7 @@ export function idleProbe(
     async weigh() {
       await using started = start(launch, home)
       await whenReady(started, ready)
-      await settle(SETTLE_MS)
+      await pause(SETTLE_MS)
       weights.push(memoryOf(treeOf(started.pid), true))
     },
     rows: () => [startupRow(name, timesMs, weights)],
@@ -43,4 +44,20 @@ async function whenReady(started: Started, ready: (started: Started) => Promise<
 export async function stdioAnswers({ child }: Started): Promise<void> {
   child.stdin.write('{"type":"get_state","id":"1"}\n')
   await new Promise(resolve => child.stdout.once('data', resolve))
+}
+
+/** A gateway is ready when its HTTP API says so. */
+export function httpIsReady(port: number): (started: Started) => Promise<void> {
+  return async ({ ended }) => {
+    let hasEnded = false
+    ended.finally(() => {
+      hasEnded = true
+    })
+    while (!hasEnded) {
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null)
+      await answer?.body?.cancel()
+      if (answer?.ok) return
+      await pause(POLL_MS)
+    }
+  }
 }

@@ -43,6 +43,31 @@ export function agentVersion(setting: Setting): Launch {
   return agent(setting, ['--version'])
 }
 
+/** `beige gateway start` in front, with one agent that nobody has spoken to yet. */
+export function gatewayStart({ root, home, modelUrl }: Setting, port: number): Launch {
+  const folder = join(home, 'gateway')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const model = { id: MODEL, contextWindow: 128_000, maxTokens: 16_384 }
+  const provider = {
+    baseUrl: `${modelUrl}/v1`,
+    api: 'openai-completions',
+    apiKey: KEY,
+    models: [model],
+  }
+  const config = {
+    llm: { providers: { bench: provider } },
+    agents: {
+      bench: { model: { provider: 'bench', model: MODEL }, tools: [], sandbox: { driver: 'bubblewrap' } },
+    },
+    gateway: { port },
+  }
+  writeFileSync(join(folder, 'config.json5'), JSON.stringify(config), { mode: 0o600 })
+  return {
+    argv: [process.execPath, join(root, 'packages/gateway/dist/main.js'), 'gateway', 'start', '--foreground'],
+    env: environment(home, { BEIGE_HOME: folder }),
+  }
+}
+
 function agent({ root, home, modelUrl }: Setting, args: readonly string[]): Launch {
   return {
     argv: [process.execPath, join(root, 'packages/agent/dist/main.js'), ...args],

@@ -1,13 +1,15 @@
 /** `npm run bench -- startup`: how soon each program asks the model, ends a task, and what it weighs. */
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench, BenchContext, Row } from '../bench.ts'
 import { commandProbe } from './command-probe.ts'
-import { idleProbe, stdioAnswers } from './idle-probe.ts'
+import { httpIsReady, idleProbe, stdioAnswers } from './idle-probe.ts'
 import { startModelProcess } from './model-process.ts'
 import type { Probe } from './probe.ts'
-import { agentServe, agentTask, agentVersion, piTask, type Setting } from './program.ts'
+import { agentServe, agentTask, agentVersion, gatewayStart, piTask, type Setting } from './program.ts'
 import { taskProbe } from './task-probe.ts'
 
 const ROUNDS = 12
@@ -21,11 +23,13 @@ export const startupBench: Bench = {
     try {
       await using model = await startModelProcess(context.root)
       const setting: Setting = { root: context.root, home, modelUrl: model.url }
+      const port = await freePort()
       const probes = [
         commandProbe('agent-version', agentVersion(setting), home),
         taskProbe('agent', agentTask(setting), model, home),
         taskProbe('pi', piTask(setting), model, home),
         idleProbe('serve-idle', agentServe(setting), home, stdioAnswers),
+        idleProbe('gateway-idle', gatewayStart(setting, port), home, httpIsReady(port)),
       ]
       return await measure(await warmedUp(probes, context), context)
     } finally {
@@ -57,4 +61,15 @@ async function measure(probes: readonly Probe[], { rounds = ROUNDS, say }: Bench
     for (const probe of probes) await probe.weigh()
   }
   return probes.flatMap(probe => probe.rows())
+}
+
+/** A port of this machine that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port')
+  return address.port
 }
