@@ -1,5 +1,6 @@
 /** `beige gateway start -F`: the gateway itself, in front, until it is asked to stop. */
 import { closeSync, writeSync } from 'node:fs'
+import { takeProviderVariables } from '@beige/models'
 import { explain, isError } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createRedactor } from '../audit/redactor.ts'
@@ -39,7 +40,9 @@ export async function runGateway(world: World, options: RunOptions): Promise<num
   using _held = lock
   const config = await loadOrSay(world, options.config, 'nothing was started')
   if (config === null) return EXIT.usage
+  // What is in the configuration is read; nothing else may take keys or settings out of the environment from here on.
   for (const name of config.secretVariables) delete world.env[name]
+  takeProviderVariables(world.env)
 
   const isWatched = { value: true }
   const log = createGatewayLog({

@@ -46,7 +46,6 @@ export function checkGateway(
     maxBodyBytes: section.maxBodyBytes ?? 8 * MIB,
     requestsPerMinute: section.requestsPerMinute ?? 600,
     drainMs: section.drainMs ?? 10_000,
-    startTimeoutMs: section.startTimeoutMs ?? 300_000,
     log: {
       level: section.log?.level ?? 'info',
       maxSizeBytes: section.log?.maxSizeBytes ?? 10 * MIB,

@@ -55,7 +55,6 @@ export type GatewaySettings = {
   maxBodyBytes: number
   requestsPerMinute: number
   drainMs: number
-  startTimeoutMs: number
   log: { level: 'debug' | 'info' | 'warn' | 'error'; maxSizeBytes: number; maxFiles: number }
   audit: { maxSizeBytes: number; args: 'redacted' | 'hash' }
 }

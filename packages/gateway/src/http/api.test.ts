@@ -20,6 +20,10 @@ test('a token is made, works, is kept as a hash alone, and ends when it is revok
   assert.ok(!(await ask(port, 'GET', '/api/tokens', bearer('owner'))).body.includes('hash'))
   assert.equal((await ask(port, 'DELETE', `/api/tokens/${made.id}`, bearer('owner'))).status, 200)
   assert.equal((await ask(port, 'GET', '/api/health', mine)).status, 401)
+  const audit = readFileSync(layout.audit, 'utf8')
+  assert.match(audit, /"type":"admin","event":"token.create","details":\{"by":"owner","name":"ci"/)
+  assert.match(audit, /"event":"token.revoke"/)
+  assert.ok(!audit.includes(made.token))
 })
 
 test('what a reader is told has no host path, key or reason', async () => {
@@ -36,6 +40,22 @@ test('an agent whose sandbox can not be made answers 503 with its name', async (
   assert.equal(answer.status, 503)
   assert.equal(JSON.parse(answer.body).error.code, 'agent_unavailable')
   assert.ok(!answer.body.includes('127.0.0.1'))
+})
+
+test('a listed origin may ask by preflight and read answers; another one gets no header', async () => {
+  const asked = { 'Access-Control-Request-Method': 'POST' }
+  const preflight = await ask(gateway.port, 'OPTIONS', '/api/health', {
+    Origin: 'https://ui.example.com',
+    ...asked,
+  })
+  assert.equal(preflight.status, 204)
+  assert.equal(preflight.headers['access-control-allow-origin'], 'https://ui.example.com')
+  const evil = await ask(gateway.port, 'OPTIONS', '/api/health', {
+    Origin: 'https://evil.example.com',
+    ...asked,
+  })
+  assert.equal(evil.status, 403)
+  assert.equal(evil.headers['access-control-allow-origin'], undefined)
 })
 
 test('a stop that is asked for is passed on', async () => {

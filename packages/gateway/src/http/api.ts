@@ -21,6 +21,8 @@ export type ApiParts = {
   refusesPrompts(): string | null
   stop(options: { keepSandboxes: boolean }): void
   closeStreamsOf(tokenId: string): void
+  /** Writes down what an administrator does, before it is done; a rejection means that it is not done. */
+  audited(event: string, details: Record<string, unknown>): Promise<void>
 }
 
 const promptBody = compile(
@@ -92,8 +94,9 @@ export function apiRoutes(parts: ApiParts): Route[] {
       method: 'POST',
       path: '/api/gateway/stop',
       scope: 'admin',
-      handle: ({ response, body }) => {
+      handle: async ({ response, principal, body }) => {
         const { keepSandboxes } = checked(stopBody, body)
+        await parts.audited('gateway.stop_asked', { by: principal.name })
         answerJson(response, 202, { stopping: true })
         parts.stop({ keepSandboxes: keepSandboxes ?? false })
       },
@@ -108,10 +111,11 @@ export function apiRoutes(parts: ApiParts): Route[] {
       method: 'POST',
       path: '/api/tokens',
       scope: 'admin',
-      handle: ({ response, body }) => {
+      handle: async ({ response, principal, body }) => {
         const wanted = checked(tokenBody, body)
         for (const name of wanted.agents ?? [])
           if (!parts.agents.has(name)) throw fail('unknown_agent', { agent: name, hint: '' })
+        await parts.audited('token.create', { by: principal.name, ...wanted })
         const { token, row } = parts.tokens.create(wanted)
         answerJson(response, 201, { token, id: row.id })
       },
@@ -120,9 +124,11 @@ export function apiRoutes(parts: ApiParts): Route[] {
       method: 'DELETE',
       path: '/api/tokens/:id',
       scope: 'admin',
-      handle: ({ response, params }) => {
+      handle: async ({ response, principal, params }) => {
         const id = params.id ?? ''
-        if (!parts.tokens.revoke(id)) throw fail('not_found')
+        if (!parts.tokens.list().some(token => token.id === id)) throw fail('not_found')
+        await parts.audited('token.revoke', { by: principal.name, id })
+        parts.tokens.revoke(id)
         parts.closeStreamsOf(id)
         answerJson(response, 200, { revoked: id })
       },

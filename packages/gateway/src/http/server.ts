@@ -60,6 +60,8 @@ export function createHttpServer(parts: ServerParts): HttpServer {
   ): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? ''
     if (path === '/livez' || path === '/readyz') return probe(path, request, response)
+    if (settings.origins.includes(request.headers.origin ?? '')) allowOrigin(request, response)
+    if (response.hasHeader('Access-Control-Allow-Methods')) return void response.writeHead(204).end()
     const admission = admit(request)
     if (!admission.ok)
       return answerJson(response, admission.status, errorBody(admission.error), admission.headers)
@@ -165,6 +167,16 @@ export function createHttpServer(parts: ServerParts): HttpServer {
       if (controlPath !== null) rmSync(controlPath, { force: true })
     },
   }
+}
+
+/** For listed origins alone: no other page may even read that it was refused. A preflight has no token and needs none. */
+function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '')
+  response.setHeader('Vary', 'Origin')
+  if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
+  response.setHeader('Access-Control-Allow-Methods', 'GET, POST, DELETE')
+  response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type')
+  response.setHeader('Access-Control-Max-Age', '600')
 }
 
 const OPTIONS = { maxHeaderSize: HEAD_BYTES, requireHostHeader: false, insecureHTTPParser: false } as const

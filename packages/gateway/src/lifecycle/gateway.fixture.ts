@@ -1,6 +1,6 @@
 /** A gateway in this process for tests: a home of its own, tokens of several kinds, an agent that nobody can reach. */
 import { mkdtempSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,7 +101,7 @@ export const ROUTES: readonly [method: string, path: string, scope: string][] = 
   ['DELETE', '/api/tokens/x', 'admin'],
 ]
 
-export type Asked = { status: number; body: string }
+export type Asked = { status: number; headers: IncomingHttpHeaders; body: string }
 let addresses = 0
 
 /** Each request comes from an address of its own, so that refusals do not count together; or from `from`. */
@@ -120,7 +120,7 @@ export function ask(
     asked.once('error', reject)
     asked.once('response', async response => {
       const said = await text(response).catch(() => '')
-      resolve({ status: response.statusCode ?? 0, body: said })
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: said })
     })
     asked.end(body)
   })

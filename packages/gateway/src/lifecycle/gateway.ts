@@ -8,6 +8,7 @@ import { type Agent, createAgent } from '../agents/agent.ts'
 import { openSessionKeys } from '../agents/session-keys.ts'
 import { openAuditLog } from '../audit/audit-log.ts'
 import { createRedactor } from '../audit/redactor.ts'
+import { unfinishedCalls } from '../audit/unfinished.ts'
 import type { GatewayConfig } from '../config/resolved.ts'
 import { fail } from '../errors.ts'
 import type { GatewayLog } from '../home/gateway-log.ts'
@@ -66,6 +67,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     cleanup.defer(() => audit.close())
     if (audit.recovered > 0)
       log.write('warn', `audit: ${audit.recovered} bytes of a torn line were set aside`)
+    for (const end of unfinishedCalls(layout.audit)) await audit.append(end)
     await audit.append(gatewayNote('gateway.start', { version: VERSION, pid: parts.pid }))
 
     const supervisors = config.plugins.map(plugin =>
@@ -152,6 +154,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
         refusesPrompts: () => (notReady === 'stopping' ? notReady : null),
         stop: options => parts.onStopAsked(options),
         closeStreamsOf: id => server.closeStreamsOf(id),
+        audited: (event, details) =>
+          audit.append({ phase: 'note', id: event, agent: '', type: 'admin', event, details }),
       }),
       clock,
       notReady: () => notReady,

@@ -129,7 +129,6 @@ const gateway = obj({
   maxBodyBytes: opt(int({ minimum: 1024, maximum: 256 * MIB, default: 8 * MIB })),
   requestsPerMinute: opt(int({ minimum: 1, default: 600 })),
   drainMs: opt(int({ minimum: 0, maximum: 600_000, default: 10_000 })),
-  startTimeoutMs: opt(int({ minimum: 1000, maximum: 3_600_000, default: 300_000 })),
   log: opt(
     obj({
       level: opt(oneOf(['debug', 'info', 'warn', 'error'])),
