@@ -63,7 +63,7 @@ test('start, status, a second start, stop', async () => {
   }
   assert.equal((await home.beige('gateway', 'status')).code, 3)
   const verified = await home.beige('audit', 'verify')
-  assert.match(verified.out, /^chain ok: 2 lines/)
+  assert.match(verified.out, /^chain ok: 3 lines/)
   assert.match(readFileSync(home.layout.log, 'utf8'), / info {2}stopped\n$/)
 })
 
@@ -79,7 +79,7 @@ test('kill -9, then start: the lock is free, the chain holds, the sockets are ne
   await home.beige('gateway', 'stop')
   const verified = await home.beige('audit', 'verify', '--json')
   assert.equal(verified.code, 0)
-  assert.equal(JSON.parse(verified.out).lines, 3)
+  assert.equal(JSON.parse(verified.out).lines, 4)
 })
 
 test('SIGTERM stops a gateway in front, in order', async () => {
