@@ -25,11 +25,15 @@ const exec = (command: string) => ({ calls: [{ name: 'exec', input: { command } 
 const lastResult = (request: Parameters<Extract<Script, (...args: never[]) => unknown>>[0]) =>
   request.messages.at(-1)?.results.at(-1)?.text ?? ''
 
-for (const driver of ['docker', 'bubblewrap'] as const) {
-  const missing =
-    execdMissing() || (await openDriver({ kind: driver }).unavailable(AbortSignal.timeout(10_000)))?.reason
-  const skip = missing ?? false
+/** Looked at before any test is registered: a runner may end a file whose tests so far have ended. */
+const DRIVERS = await Promise.all(
+  (['docker', 'bubblewrap'] as const).map(async driver => {
+    const fault = await openDriver({ kind: driver }).unavailable(AbortSignal.timeout(10_000))
+    return { driver, skip: execdMissing() || (fault?.reason ?? false) }
+  }),
+)
 
+for (const { driver, skip } of DRIVERS) {
   test(`${driver}: a script in the sandbox calls a plugin twenty times in one exec`, {
     skip,
     timeout: 120_000,
