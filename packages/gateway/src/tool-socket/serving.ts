@@ -34,8 +34,10 @@ export interface IdleClock {
 export function idleClock(ms: number, expire: () => void): IdleClock {
   let timer: NodeJS.Timeout | null = null
   let running = 0
+  let isStopped = false
   const arm = () => {
-    timer = setTimeout(expire, ms)
+    // A call may end after its connection: a clock that began anew would hold the process for `ms`.
+    if (!isStopped) timer = setTimeout(expire, ms)
   }
   const disarm = () => {
     if (timer !== null) clearTimeout(timer)
@@ -51,6 +53,9 @@ export function idleClock(ms: number, expire: () => void): IdleClock {
       running--
       if (running === 0) arm()
     },
-    stop: disarm,
+    stop() {
+      isStopped = true
+      disarm()
+    },
   }
 }
