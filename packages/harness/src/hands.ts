@@ -1,6 +1,6 @@
 /** Hands that a sandbox driver gives: opened at the first need, opened again after the sandbox was lost (H27). */
 import { isError } from '@beige/protocol'
-import type { ExecClient, Sandbox, SandboxDriver, SandboxSpec } from '@beige/sandbox'
+import type { ExecClient, JobCalls, Sandbox, SandboxDriver, SandboxSpec } from '@beige/sandbox'
 import type { Hands } from './tool.ts'
 
 export interface SandboxHands extends Hands {
@@ -73,6 +73,7 @@ function watched(exec: ExecClient, lost: () => void): ExecClient {
     }
   }
   return {
+    ...watchedJobs(exec, noticed),
     endpoint: exec.endpoint,
     health: signal => noticed(exec.health(signal)),
     run: (command, signal) => noticed(exec.run(command, signal)),
@@ -83,5 +84,24 @@ function watched(exec: ExecClient, lost: () => void): ExecClient {
     list: (path, signal, options) => noticed(exec.list(path, signal, options)),
     remove: (path, signal) => noticed(exec.remove(path, signal)),
     close: () => exec.close(),
+  }
+}
+
+function watchedJobs(
+  exec: JobCalls,
+  noticed: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
+): JobCalls {
+  return {
+    hasJobs: signal => noticed(exec.hasJobs(signal)),
+    startJob: (command, job, how, signal) => noticed(exec.startJob(command, job, how, signal)),
+    followJob: (job, from, onChunk, signal) => noticed(exec.followJob(job, from, onChunk, signal)),
+    readJob: (job, from, waitMs, onChunk, signal) =>
+      noticed(exec.readJob(job, from, waitMs, onChunk, signal)),
+    jobState: (job, signal) => noticed(exec.jobState(job, signal)),
+    listJobs: (scope, signal) => noticed(exec.listJobs(scope, signal)),
+    keepJob: (job, signal, notify) => noticed(exec.keepJob(job, signal, notify)),
+    writeJobStdin: (job, bytes, signal, how) => noticed(exec.writeJobStdin(job, bytes, signal, how)),
+    killJob: (job, signal) => noticed(exec.killJob(job, signal)),
+    killScope: (scope, signal) => noticed(exec.killScope(scope, signal)),
   }
 }

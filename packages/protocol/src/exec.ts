@@ -100,6 +100,31 @@ export const execHealth = obj(
 )
 export type ExecHealth = Static<typeof execHealth>
 
+/** Times are ms since the epoch; what a running job does not have yet is null. */
+export const execJobState = obj(
+  {
+    id: str(),
+    scope: str(),
+    command: str(),
+    args: arr(str()),
+    cwd: nullable(str()),
+    state: oneOf(['running', 'exited']),
+    pid: nullable(int()),
+    started_at: num(),
+    ended_at: nullable(num()),
+    exit_code: nullable(int()),
+    signal: nullable(str()),
+    timed_out: bool(),
+    kept: bool(),
+    stdout_bytes: int({ minimum: 0 }),
+    stderr_bytes: int({ minimum: 0 }),
+    dropped_bytes: int({ minimum: 0 }),
+  },
+  { open: true },
+)
+export type ExecJobState = Static<typeof execJobState>
+export const execJobList = obj({ jobs: arr(execJobState) }, { open: true })
+
 export const fileKind = oneOf(['file', 'directory', 'symlink', 'fifo', 'device', 'socket'])
 export type FileKind = Static<typeof fileKind>
 export const fileStat = obj(

@@ -44,6 +44,28 @@ export const sandboxErrors = {
     advice: 'Write large data in parts',
   },
 
+  // Jobs
+  no_jobs: {
+    says: 'the exec endpoint {endpoint} has no jobs',
+    retryable: false,
+    advice: 'Use an endpoint whose /health lists the feature "jobs", e.g. execd',
+  },
+  not_found: {
+    says: 'no job {id} was ever started at the exec endpoint',
+    retryable: false,
+    advice: 'Start it',
+  },
+  gone: {
+    says: 'the job {id} is gone: {message}',
+    retryable: false,
+    advice: 'Its sandbox was started anew, or its end is no longer kept; nobody knows how it ended',
+  },
+  conflict: {
+    says: 'the exec endpoint refused what was asked of the job {id}: {message}',
+    retryable: false,
+    advice: 'The id belongs to another command, the job has ended, or another owner has taken over',
+  },
+
   // Files
   file_not_found: { says: 'no such file: {path}', retryable: false, advice: 'Check the path' },
   file_changed: {

@@ -1,5 +1,6 @@
 /** The client side of `exec/2`: the only way in which anything in the product starts a process for a tool call. */
 import type { ExecHealth, ExecRequest, FileList, FileStat } from '@beige/protocol'
+import type { JobCalls } from './job-calls.ts'
 
 /** Where an endpoint answers. `socketPath` may be a `/proc/self/fd/N` path that its owner keeps open. */
 export type ExecEndpoint =
@@ -25,7 +26,7 @@ export type FileContent = { bytes: Uint8Array; etag: string; mode: number; size:
  * Every method rejects with a `BeigeError` of this package's table, checks `signal` on entry, and after an abort nothing
  * that it started is running any more (for a command: the endpoint has answered that no descendant is left, or is gone).
  */
-export interface ExecClient extends FileCalls {
+export interface ExecClient extends FileCalls, JobCalls {
   readonly endpoint: ExecEndpoint
   /** Null where the endpoint has no `/health`: then only `run` and `stream` work, files become commands. */
   health(signal: AbortSignal): Promise<ExecHealth | null>
@@ -37,7 +38,7 @@ export interface ExecClient extends FileCalls {
     onChunk: (chunk: ExecChunk) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<ExecEnd>
-  /** Frees pooled connections. Commands in flight are ended as by an abort. */
+  /** Frees pooled connections. Commands in flight are ended as by an abort; jobs that are kept go on. */
   close(): Promise<void>
 }
 

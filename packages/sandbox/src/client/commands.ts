@@ -1,5 +1,5 @@
 /** Runs commands on an endpoint. An abort returns when the endpoint has said that nothing of the command runs. */
-import type { ExecHealth } from '@beige/protocol'
+import type { ExecHealth, ExecRequest } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { Command, ExecChunk, ExecEnd, ExecResult } from '../exec-client.ts'
 import { answerSchema, decodeBase64, endOf, parseAnswer, refusal } from './answers.ts'
@@ -157,7 +157,7 @@ async function finishCall<T>(
 }
 
 /** Whether `promise` settled in time. */
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+export async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const limit = onceAborted(AbortSignal.timeout(ms))
   const settled = promise.then(() => true)
   const inTime = await Promise.race([settled, limit.promise.then(() => false)])
@@ -165,7 +165,7 @@ async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   return inTime
 }
 
-function bodyOf(at: Attached, command: Command, stream: boolean): string {
+export function bodyOf(at: Attached, command: Command, stream: boolean, job?: ExecRequest['job']): string {
   const { stdin, ...rest } = command
   const body = JSON.stringify({
     ...rest,
@@ -173,6 +173,7 @@ function bodyOf(at: Attached, command: Command, stream: boolean): string {
       ? { stdin: Buffer.from(stdin.buffer, stdin.byteOffset, stdin.byteLength).toString('base64') }
       : {}),
     ...(stream ? { stream } : {}),
+    ...(job ? { job } : {}),
   })
   const maxBytes = at.health?.limits.max_request_bytes
   const bytes = Buffer.byteLength(body)

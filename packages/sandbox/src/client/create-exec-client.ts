@@ -1,4 +1,4 @@
-/** Makes the client of one exec endpoint out of its transport, its commands and its file calls. */
+/** Makes the client of one exec endpoint out of its transport, its commands, its jobs and its file calls. */
 import type { ExecHealth } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { Command, ExecClient, ExecEndpoint, FileCalls } from '../exec-client.ts'
@@ -6,6 +6,7 @@ import { healthSchema, parseAnswer } from './answers.ts'
 import { type Attached, offers, runCommand, streamCommand } from './commands.ts'
 import { filesByApi } from './files-by-api.ts'
 import { filesByCommand } from './files-by-command.ts'
+import { jobCalls } from './jobs.ts'
 import { createTransport, SILENCE_MS, type Transport } from './transport.ts'
 
 const MAX_HEALTH_BYTES = 64 * 1024
@@ -66,7 +67,12 @@ export function createExecClient(endpoint: ExecEndpoint, options: ExecClientOpti
     })
   }
 
+  const jobs = jobCalls((signal, call) =>
+    owned(signal, async either => await call(await attached(either), either)),
+  )
+
   return {
+    ...jobs,
     endpoint,
     health: signal => owned(signal, health),
     run,

@@ -22,30 +22,60 @@ export function createProgress(): Progress {
   return { started: Promise.withResolvers<void>(), jobId: null, ended: false, discard: false }
 }
 
+/** What is looser about the output of a job than about a stream of its own. */
+export type FrameRules = {
+  /** Where each stream goes on. */
+  from: { stdout: number; stderr: number }
+  /** A kept job is not slowed by its reader, so what it could not hold is missing. */
+  mayJump: boolean
+  /** An answer to `GET …/output` has no start frame to begin with, or may have one. */
+  mayBeginAnywhere: boolean
+}
+const STRICT: FrameRules = { from: { stdout: 0, stderr: 0 }, mayJump: false, mayBeginAnywhere: false }
+
 export async function readFrames(
   endpoint: string,
   body: AsyncIterable<Buffer>,
   onChunk: OnChunk,
   progress: Progress,
+  rules: FrameRules = STRICT,
 ): Promise<ExecEnd> {
+  const end = await readFramesSoFar(endpoint, body, onChunk, progress, rules)
+  if (end) return end
+  throw cutOff(endpoint, progress, undefined)
+}
+
+/** Null when the body ended, as it should, after a whole frame that was not the last one. */
+export async function readFramesSoFar(
+  endpoint: string,
+  body: AsyncIterable<Buffer>,
+  onChunk: OnChunk,
+  progress: Progress,
+  rules: FrameRules,
+): Promise<ExecEnd | null> {
   const lines = createLineSplitter(endpoint)
-  const offsets = { stdout: 0, stderr: 0 }
+  const offsets = { ...rules.from }
   let end: ExecEnd | null = null
   let readerFailed = false
 
   try {
     for await (const piece of body) for (const line of lines.push(piece)) await take(line)
   } catch (error) {
-    throw readerFailed || isError(error) ? error : cut(error)
+    throw readerFailed || isError(error) ? error : cutOff(endpoint, progress, error)
   }
-  if (!end || lines.hasRest) throw cut(undefined)
+  if (lines.hasRest) throw cutOff(endpoint, progress, undefined)
   return end
 
   async function take(line: Buffer): Promise<void> {
     const frame = parseFrame(line, endpoint)
     if (end) throw outOfOrder(`${frame.type} after exit`)
-    if ((progress.jobId === null) !== (frame.type === 'start') && frame.type !== 'error') {
-      throw outOfOrder(progress.jobId === null ? `${frame.type} before start` : 'a second start')
+    const isFirst = progress.jobId === null
+    if (
+      isFirst !== (frame.type === 'start') &&
+      frame.type !== 'error' &&
+      !(isFirst && rules.mayBeginAnywhere)
+    ) {
+      throw outOfOrder(isFirst ? `${frame.type} before start` : 'a second start')
     }
     switch (frame.type) {
       case 'start':
@@ -72,10 +102,10 @@ export async function readFrames(
   }
 
   async function output(stream: ExecChunk['stream'], offset: number, bytes: Buffer): Promise<void> {
-    if (offset !== offsets[stream]) {
+    if (offset < offsets[stream] || (offset > offsets[stream] && !rules.mayJump)) {
       throw outOfOrder(`${stream} goes on at byte ${offset} after ${offsets[stream]}`)
     }
-    offsets[stream] += bytes.length
+    offsets[stream] = offset + bytes.length
     if (progress.discard) return
     try {
       // Awaited: while the reader works nothing is read, so the pipe fills and the command waits.
@@ -89,13 +119,13 @@ export async function readFrames(
   function outOfOrder(reason: string) {
     return fail('endpoint_wrong', { endpoint, reason: `frames out of order: ${reason}` })
   }
+}
 
-  function cut(error: unknown) {
-    const commandStarted = progress.jobId !== null
-    return fail(
-      'endpoint_lost',
-      { endpoint, reason: 'the stream ended before its exit frame', commandStarted },
-      error,
-    )
-  }
+function cutOff(endpoint: string, progress: Progress, error: unknown) {
+  const commandStarted = progress.jobId !== null
+  return fail(
+    'endpoint_lost',
+    { endpoint, reason: 'the stream ended before its exit frame', commandStarted },
+    error,
+  )
 }

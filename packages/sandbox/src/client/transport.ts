@@ -12,7 +12,7 @@ const IDLE_CONNECTION_MS = 4_000 // a URL's idle connection is dropped before a 
 const CONTROL_CONNECTIONS = 8 // kept apart, so that a stop never waits behind what it stops
 
 export type WireRequest = {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below the endpoint's base, with its query: `/files?path=%2Fx`. Empty for the base itself. */
   path: string
   headers?: Readonly<Record<string, string>>
