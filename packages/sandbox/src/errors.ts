@@ -156,6 +156,14 @@ export const sandboxErrors = {
     retryable: false,
     advice: 'npm run build:execd',
   },
+
+  // The conformance kit: caught by it, and told as the outcome of a check
+  check_failed: {
+    says: '{reason}',
+    retryable: false,
+    advice: 'The design page "Exec protocol" says what an endpoint has to do',
+  },
+  check_skipped: { says: '{reason}', retryable: false, advice: 'Give the kit what it names' },
 } as const satisfies ErrorTable
 
 export const fail = failer(sandboxErrors)
