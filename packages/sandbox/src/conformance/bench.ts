@@ -9,7 +9,7 @@ import type { Mailbox } from './notify-receiver.ts'
 import { answerOf, type Workplace } from './programs.ts'
 import type { RawHttp, RawReply, RawRequest } from './raw-http.ts'
 
-const POLL_MS = 25
+const POLL_MS = 100
 /** How long something must not move to count as ended; a ticker moves every 0.1 s. */
 const STILL_MS = 1000
 

@@ -4,7 +4,7 @@ import { type Check, expect, expectEqual } from '../check.ts'
 import { bytesOf, outputOf } from '../frame-reader.ts'
 
 const MIB = 1024 * 1024
-const WRITTEN_MIB = 96
+const WRITTEN_MIB = 64
 /** What pipes, sockets and the endpoint may hold of a reader who takes nothing. */
 const HELD_MIB = 32
 

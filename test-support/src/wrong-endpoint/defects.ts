@@ -1,0 +1,70 @@
+/** What can be wrong with the endpoint, one switch each. Without any it does what the design page "Exec protocol" says. */
+
+export const DEFECTS = {
+  // Requests
+  takes_any_token: 'never asks for the token',
+  malformed_is_500: 'answers a malformed body as if it were its own fault',
+  takes_oversized: 'runs a request that is larger than it says it takes',
+  truncates_answer: 'cuts an answer that is too large and calls it a success',
+  new_instance_each_time: 'says another instance whenever it is asked',
+  // Commands
+  exit_code_is_a_truth: 'says 1 for every exit code but 0',
+  signal_as_code: 'says 128 + n where a signal ended the command',
+  merges_streams: 'puts stderr into stdout',
+  loses_high_bytes: 'loses output bytes from 0x80 on',
+  cuts_stdin: 'passes on the first 64 KiB of stdin',
+  trims_args: 'drops empty arguments and trims the others',
+  missing_program_is_500: 'takes a missing program for its own fault',
+  ignores_cwd: 'runs everything in its root',
+  env_replaces: 'takes env for all there is',
+  shows_own_environment: 'hands its own variables to commands',
+  // Ends
+  held_pipe_holds_answer: 'waits for the end of the pipes',
+  timeout_not_said: 'ends a command in time and says nothing of it',
+  drops_output_of_timed_out: 'answers a timeout without the output so far',
+  kills_without_grace: 'sends SIGKILL at once',
+  kills_group_only: 'does not find what has left the process group',
+  answers_before_dead: 'answers when the signals are sent',
+  no_sweep: 'leaves what a command left behind',
+  // Streams
+  ignores_disconnect: 'lets a command run on whose reader has gone',
+  no_heartbeat: 'is silent while the command is',
+  two_exits: 'sends the exit frame twice',
+  exit_not_last: 'sends a heartbeat behind the exit frame',
+  offsets_restart: 'says offset 0 in each frame',
+  reads_without_bound: 'holds all that a slow reader does not take',
+  // Jobs
+  runs_twice_for_one_id: 'starts the command again for an id that it knows',
+  takes_another_body: 'attaches whoever comes with a known id, whatever is asked',
+  forgets_ended_ids: 'starts an id again when its end is no longer kept',
+  ignores_instance: 'starts a job that was meant for another instance',
+  takes_any_id: 'takes an id of any shape',
+  ttl_is_short: 'keeps no finished job for longer than 2 s',
+  ignores_keep_later: 'answers a PATCH and keeps nothing',
+  output_from_start: 'sends the whole output whatever the offset',
+  orders_by_stream: 'keeps all of stdout before all of stderr',
+  drops_silently: 'says that nothing was dropped',
+  second_delete_is_404: 'does not know a job that it has killed',
+  delete_is_not_awaited: 'answers DELETE before the job is dead',
+  scope_kill_does_nothing: 'answers DELETE of a scope and kills nothing',
+  stdin_always_taken: 'takes stdin for a job that has ended',
+  // Fence and notify
+  ignores_fence: 'lets every owner act',
+  notifies_once: 'does not come again after a 500',
+  notifies_thrice: 'tells an end three times, whatever is answered',
+  notifies_without_token: 'leaves the Authorization header out',
+  notifies_refused_jobs: 'tells the end of a job that it refused',
+  // Files
+  writes_in_place: 'writes into the file as the bytes come',
+  cuts_files: 'keeps the first MiB of a file',
+  ignores_if_match: 'writes whatever the ETag',
+  replaces_symlinks: 'puts a file where a link was',
+  resets_mode: 'gives each written file the mode 0644',
+  always_makes_parents: 'makes folders that nobody asked for',
+  ranges_are_exclusive: 'takes the end of a range for exclusive',
+  waits_at_fifos: 'opens a fifo and waits for its other end',
+  lists_unsorted: 'lists a folder backwards',
+  deletes_whole_folders: 'deletes a folder with all that is in it',
+} as const
+export type Defect = keyof typeof DEFECTS
+export type Has = (defect: Defect) => boolean
