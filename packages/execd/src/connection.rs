@@ -9,6 +9,7 @@ use crate::files;
 use crate::http::exchange::Exchange;
 use crate::http::head::{self, Head};
 use crate::http::wire::{Fill, Wire};
+use crate::jobs;
 use crate::run;
 use crate::service::Service;
 use crate::sys::memory;
@@ -20,8 +21,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(300);
 /// How soon the next one comes while a client is at work; after that, memory is given back.
 const BUSY: Duration = Duration::from_secs(1);
 
-pub fn serve(service: &Arc<Service>, socket: OwnedFd) {
-    let mut wire = Wire::new(socket, service.stop.clone());
+pub fn serve(service: &Arc<Service>, socket: OwnedFd, guard: Box<dyn Send>) {
+    let mut wire = Wire::guarded(socket, service.stop.clone(), guard);
     loop {
         let head = match read_head(&mut wire) {
             Ok(Some(head)) => head,
@@ -79,10 +80,14 @@ fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
     }
     let head = &exchange.head;
     // A base URL that ends in a slash gives two of them.
-    let path = match head.path.trim_start_matches('/') {
-        "" => "/",
-        path => path,
-    };
+    let path = head.path.trim_start_matches('/').to_owned();
+    let path = if path.is_empty() { "/" } else { path.as_str() };
+    if let Some(below) = path.strip_prefix("jobs/").filter(|below| jobs::is_call(&head.method, below)) {
+        return jobs::answer(service, exchange, below);
+    }
+    if let Some(scope) = path.strip_prefix("scopes/").filter(|_| head.method == "DELETE") {
+        return jobs::end_scope(service, exchange, scope);
+    }
     match (head.method.as_str(), path) {
         ("POST", "/") => run::answer(service, exchange),
         ("GET", "health") => {
@@ -94,13 +99,14 @@ fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
         ("DELETE", "files") => files::remove::answer(service, exchange),
         ("GET", "stat") => files::stat::answer(service, exchange),
         ("GET", "list") => files::list::answer(service, exchange),
+        ("GET", "jobs") => jobs::list(service, exchange),
         ("POST", "shutdown") => {
             service.stop_commands();
             exchange.head.keep_alive = false;
             exchange.send_json(200, r#"{"stopped":true}"#);
             Ok(())
         }
-        (_, "/" | "health" | "files" | "stat" | "list" | "shutdown") => {
+        (_, "/" | "health" | "files" | "stat" | "list" | "jobs" | "shutdown") => {
             Err(Failure { status: 405, ..bad_request(format!("{} is not for this path", head.method)) })
         }
         _ => Err(fail(Code::NotFound, "there is no such call")),

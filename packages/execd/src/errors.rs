@@ -9,12 +9,13 @@ pub enum Code {
     BadRequest,
     NotFound,
     Conflict,
+    Gone,
     TooLarge,
     Limit,
     Internal,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     pub code: Code,
     pub status: u16,
@@ -38,6 +39,7 @@ impl Code {
             Code::BadRequest => "bad_request",
             Code::NotFound => "not_found",
             Code::Conflict => "conflict",
+            Code::Gone => "gone",
             Code::TooLarge => "too_large",
             Code::Limit => "limit",
             Code::Internal => "internal",
@@ -50,6 +52,7 @@ impl Code {
             Code::BadRequest => 400,
             Code::NotFound => 404,
             Code::Conflict => 409,
+            Code::Gone => 410,
             Code::TooLarge => 413,
             Code::Limit => 429,
             Code::Internal => 500,

@@ -4,11 +4,12 @@
 use crate::files::get;
 use crate::forward;
 use crate::http::{head, query};
+use crate::jobs::notify;
 use crate::names;
 use crate::run::request;
 use crate::tool_client::fuzzed as tool_client;
 
-const EXAMPLES: [&[u8]; 10] = [
+const EXAMPLES: [&[u8]; 12] = [
     b"POST /files?path=%2Fa&parents=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nConnection: close\r\n\r\n",
     b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
     br#"{"command":"c","args":["a"],"cwd":"d","env":{"A":"1","B":null},"stdin":"aGk\/","timeout_ms":5,"stream":true}"#,
@@ -18,6 +19,8 @@ const EXAMPLES: [&[u8]; 10] = [
     b"\x00\x00\x00\x0a\x13\x00\x00\x00\x01hello\x00\x00\x00\x05\x17\x00\x00\x00\x01",
     br#"{"exit_code":3,"signal":"SIGKILL","timed_out":false,"error":{"code":"denied","message":"no"}}"#,
     b"root:x:0:0:root:/root:/bin/sh\nagent:x:1000:1001::/home/agent:/bin/sh\n",
+    br#"{"command":"c","stdin_open":true,"job":{"id":"a","scope":"s","keep":true,"ttl_s":5,"notify":{"url":"http://h:1/p","token":"t"}}}"#,
+    b"http://[::1]:80/p?q",
     b"127.0.0.1:3128=/a/b.sock,[::1]:80=/c",
 ];
 
@@ -53,6 +56,8 @@ fn parse_everything(bytes: &[u8]) {
     let _ = head::parse(bytes);
     let _ = query::parse(&text, &["path", "limit", "depth"]).map(|query| query.number("limit", 1, 10));
     let _ = request::parse(bytes);
+    let _ = request::parse_patch(bytes);
+    notify::fuzzed(bytes);
     let _ = forward::parse(&text);
     let _ = names::find_user("agent", &text, &text);
     get::fuzzed(bytes);

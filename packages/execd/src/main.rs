@@ -9,6 +9,7 @@ mod forward;
 #[cfg(test)]
 mod fuzz;
 mod http;
+mod jobs;
 mod log;
 mod names;
 mod random;

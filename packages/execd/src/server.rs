@@ -69,7 +69,8 @@ fn start() -> Result<(), (u8, String)> {
         Forward::listen(route.clone(), stop.clone()).map_err(failed)
     });
     let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
-    let service = Arc::new(Service::new(config, umask, open_files, stop));
+    let next_expiry_changed = Flag::new().map_err(failed("eventfd"))?;
+    let service = Arc::new(Service::new(config, umask, open_files, stop, next_expiry_changed));
     memory::release();
     log::info(&format!("listening, instance {}", service.instance));
     accept_until_stopped(&service, &listener, &forwards, &signals);
@@ -83,17 +84,18 @@ fn accept_until_stopped(
     forwards: &[Forward],
     signals: &SignalFd,
 ) {
-    let mut sweep_again = None;
+    let (mut sweep_again, mut next_expiry): (_, Option<Instant>) = (None, None);
     loop {
-        let own = [signals.fd(), listener.fd(), service.stop.fd()];
+        let own = [signals.fd(), listener.fd(), service.stop.fd(), service.jobs.next_expiry_changed.fd()];
         let watched = own.into_iter().chain(forwards.iter().map(Forward::fd));
         let mut fds: Vec<_> = watched.map(Interest::read).collect();
-        // Without EXECD_IDLE_EXIT_S and without strays there is no time at all, and so no wakeup.
+        // Without EXECD_IDLE_EXIT_S, strays and ended jobs there is no time at all, and so no wakeup.
         let idle_left = service.config.idle_exit.map(|limit| limit.saturating_sub(service.idle_time()));
         if idle_left.is_some_and(|left| left.is_zero()) {
             return log::info("nobody came back, so this ends");
         }
-        let timeout = [sweep_again, idle_left].into_iter().flatten().min();
+        let expiry_left = next_expiry.map(|at| at.saturating_duration_since(Instant::now()));
+        let timeout = [sweep_again, idle_left, expiry_left].into_iter().flatten().min();
         if let Err(error) = poll(&mut fds, timeout) {
             return log::error(&format!("poll: {error}"));
         }
@@ -102,6 +104,10 @@ fn accept_until_stopped(
         }
         if fds[0].is_ready() || sweep_again.is_some() {
             sweep_again = service.reaper.tend();
+        }
+        if fds[3].is_ready() || next_expiry.is_some_and(|at| at <= Instant::now()) {
+            next_expiry = service.jobs.tend().map(|left| Instant::now() + left);
+            memory::release();
         }
         if fds[1].is_ready() {
             accept(service, listener);
@@ -143,15 +149,15 @@ fn accept(service: &Arc<Service>, listener: &Listener) {
         turn_away(&socket, "429 Too Many Requests", "limit", "too many connections");
         return;
     }
-    let guard = Connected(service.clone());
+    let (guard, service) = (Connected(service.clone()), service.clone());
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
     let spawned = thread.spawn(move || {
-        if let Some(user) = &guard.0.config.run_as
+        if let Some(user) = &service.config.run_as
             && let Err(error) = identity::act_on_files_as(&user.identity)
         {
             return log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(&error)));
         }
-        connection::serve(&guard.0, socket);
+        connection::serve(&service, socket, Box::new(guard));
     });
     if let Err(error) = spawned {
         log::error(&format!("no thread for a connection: {}", describe(&error)));
@@ -165,7 +171,7 @@ fn turn_away(socket: &OwnedFd, status: &str, code: &str, message: &str) {
     let _ = send_some(socket, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
 }
 
-/// Counts a connection for as long as its thread runs.
+/// Counts a connection for as long as it is open.
 struct Connected(Arc<Service>);
 
 impl Drop for Connected {

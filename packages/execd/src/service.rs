@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::config::{Config, Listen};
 use crate::errors::{Answer, Code, fail};
 use crate::fence::Fences;
+use crate::jobs::registry::Jobs;
 use crate::random;
 use crate::reaper::Reaper;
 use crate::run::environment::Environment;
@@ -22,6 +23,7 @@ pub struct Service {
     pub environment: Environment,
     pub fences: Fences,
     pub reaper: Reaper,
+    pub jobs: Jobs,
     /// Raised once, when execd is to end: every connection watches it.
     pub stop: Arc<Flag>,
     pub umask: u32,
@@ -40,8 +42,15 @@ pub struct Service {
 pub const STOP_TIME: Duration = Duration::from_secs(6);
 
 impl Service {
-    pub fn new(config: Config, umask: u32, open_files: OpenFiles, stop: Arc<Flag>) -> Service {
+    pub fn new(
+        config: Config,
+        umask: u32,
+        open_files: OpenFiles,
+        stop: Arc<Flag>,
+        next_expiry_changed: Flag,
+    ) -> Service {
         Service {
+            jobs: Jobs::new(&config, next_expiry_changed),
             instance: random::name(),
             environment: Environment::of_this_process(&config),
             fences: Fences::default(),
@@ -63,7 +72,7 @@ impl Service {
         let config = &self.config;
         format!(
             concat!(
-                r#"{{"protocol":"exec/2","version":"{}","instance":"{}","features":["stream","files","fence"],"#,
+                r#"{{"protocol":"exec/2","version":"{}","instance":"{}","features":["stream","jobs","notify","files","fence"],"#,
                 r#""limits":{{"max_request_bytes":{},"max_response_bytes":{},"max_jobs":{},"max_job_output_bytes":{}}}}}"#
             ),
             env!("CARGO_PKG_VERSION"),
@@ -107,9 +116,9 @@ impl Service {
         *self.last_active.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// How long nobody has been connected; a running command has a connection.
+    /// How long nobody has been connected and nothing ran.
     pub fn idle_time(&self) -> Duration {
-        match self.connections.load(Ordering::SeqCst) {
+        match self.connections.load(Ordering::SeqCst) as u64 + self.running() {
             0 => self.last_active.lock().unwrap_or_else(PoisonError::into_inner).elapsed(),
             _ => Duration::ZERO,
         }
@@ -120,7 +129,15 @@ pub struct Running(Arc<Service>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        *self.0.running.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.note_activity();
+        let mut running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        *running -= 1;
+        let is_last = *running == 0;
+        drop(running);
         self.0.all_ended.notify_all();
+        if is_last {
+            // The main loop counts idle time from here on, and a job that nobody waited for may have been large.
+            self.0.jobs.next_expiry_changed.raise();
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! Unix sockets by path. A socket's address holds 107 bytes and a path may be longer: such a one goes through a
 //! descriptor and its name in /proc.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+use crate::sys::fd::open_place;
 
 const MAX_ADDRESS_BYTES: usize = 107;
 
@@ -19,7 +21,7 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
     if is_address(path) {
         return UnixStream::connect(path);
     }
-    let place = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    let place = open_place(path)?;
     UnixStream::connect(format!("/proc/self/fd/{}", place.as_raw_fd()))
 }
 

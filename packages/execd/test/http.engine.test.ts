@@ -25,7 +25,7 @@ test('health says what there is', { skip }, async t => {
   const health = JSON.parse((await execd.send('GET', '/health')).text)
   assert.equal(health.protocol, 'exec/2')
   assert.match(health.instance, /^[0-9a-f]{32}$/)
-  assert.deepEqual(health.features, ['stream', 'files', 'fence'])
+  assert.deepEqual(health.features, ['stream', 'jobs', 'notify', 'files', 'fence'])
   assert.equal(health.limits.max_response_bytes, 16_777_216)
 })
 
@@ -74,9 +74,10 @@ test('malformed bodies are a 400 with a code', { skip }, async t => {
 test('what is not there is not_found, and a wrong method says so', { skip }, async t => {
   const execd = await startExecd(t)
   for (const [method, path] of [
-    ['GET', '/jobs'],
     ['GET', '/jobs/x'],
-    ['DELETE', '/scopes/x'],
+    ['DELETE', '/jobs/x?scope=s'],
+    ['PUT', '/jobs/x'],
+    ['GET', '/scopes/x'],
     ['GET', '/x'],
   ] as const) {
     const reply = await execd.send(method, path)

@@ -149,6 +149,7 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         409 => "Conflict",
+        410 => "Gone",
         412 => "Precondition Failed",
         413 => "Content Too Large",
         416 => "Range Not Satisfiable",

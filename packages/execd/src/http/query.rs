@@ -36,6 +36,15 @@ impl Query {
         }
     }
 
+    /// 0 is one too.
+    pub fn whole(&self, name: &str, max: u64) -> Answer<Option<u64>> {
+        let Some(value) = self.bytes(name) else { return Ok(None) };
+        match std::str::from_utf8(value).unwrap_or_default().parse() {
+            Ok(number) if number <= max && value[0] != b'+' => Ok(Some(number)),
+            _ => Err(bad_request(format!("{name} is not a whole number up to {max}"))),
+        }
+    }
+
     pub fn is_set(&self, name: &str) -> Answer<bool> {
         match self.bytes(name) {
             None | Some(b"0") => Ok(false),
@@ -43,6 +52,12 @@ impl Query {
             Some(_) => Err(bad_request(format!("{name} is neither 0 nor 1"))),
         }
     }
+}
+
+/// A part of a path, where `+` is itself.
+pub fn decode_path(part: &str) -> Answer<String> {
+    let bytes = decode(&part.replace('+', "%2B"))?;
+    String::from_utf8(bytes).map_err(|_| bad_request("the path is not UTF-8"))
 }
 
 /// `+` is a space: URLSearchParams writes it so, and both it and encodeURIComponent encode a real plus sign.

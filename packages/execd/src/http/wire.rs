@@ -15,9 +15,12 @@ pub const STALL: Duration = Duration::from_secs(60);
 const LINGER: Duration = Duration::from_secs(5);
 
 pub struct Wire {
-    socket: OwnedFd,
+    /// None when it was closed before its thread's work is done.
+    socket: Option<OwnedFd>,
     input: Vec<u8>,
     stop: Arc<Flag>,
+    /// Whoever counts connections.
+    guard: Option<Box<dyn Send>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,11 +33,28 @@ pub enum Fill {
 
 impl Wire {
     pub fn new(socket: OwnedFd, stop: Arc<Flag>) -> Wire {
-        Wire { socket, input: Vec::new(), stop }
+        Wire { socket: Some(socket), input: Vec::new(), stop, guard: None }
     }
 
+    /// `guard` is dropped when the connection is closed.
+    pub fn guarded(socket: OwnedFd, stop: Arc<Flag>, guard: Box<dyn Send>) -> Wire {
+        Wire { guard: Some(guard), ..Wire::new(socket, stop) }
+    }
+
+    /// A negative number when it is closed.
     pub fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        self.socket.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    fn socket(&self) -> io::Result<&OwnedFd> {
+        self.socket.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// While its thread still has something to do.
+    pub fn close(&mut self) {
+        self.socket = None;
+        self.input = Vec::new();
+        self.guard = None;
     }
 
     /// What has arrived and was not consumed.
@@ -55,7 +75,10 @@ impl Wire {
             // In place, and not over the stack: an ended thread's touched pages are kept.
             let filled = self.input.len();
             self.input.resize(filled + READ_BYTES, 0);
-            let received = receive_some(&self.socket, &mut self.input[filled..]);
+            let received = receive_some(
+                self.socket.as_ref().ok_or(io::ErrorKind::NotConnected)?,
+                &mut self.input[filled..],
+            );
             self.input.truncate(filled + received.as_ref().ok().copied().flatten().unwrap_or(0));
             match received? {
                 Some(0) => return Ok(Fill::End),
@@ -75,7 +98,7 @@ impl Wire {
     /// Writes all of it, or fails when the reader takes nothing for a while.
     pub fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            match send_some(&self.socket, bytes)? {
+            match send_some(self.socket()?, bytes)? {
                 Some(size) => bytes = &bytes[size..],
                 None => {
                     let mut fds = [Interest::write(self.fd())];
@@ -91,12 +114,13 @@ impl Wire {
 
     /// Writes what goes at once, and answers how much that was.
     pub fn write_now(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send_some(&self.socket, bytes)?.unwrap_or(0))
+        Ok(send_some(self.socket()?, bytes)?.unwrap_or(0))
     }
 
     /// Ends a connection whose input was not read to its end.
     pub fn linger(mut self) {
-        socket::shutdown_write(&self.socket);
+        let Some(socket) = &self.socket else { return };
+        socket::shutdown_write(socket);
         let until = Instant::now() + LINGER;
         while let Ok(Fill::Data) = self.fill(until) {
             self.input.clear();

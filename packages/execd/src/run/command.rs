@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
 
@@ -29,6 +29,14 @@ pub struct Input {
     pub pipe: OwnedFd,
     bytes: Vec<u8>,
     written: usize,
+    stays_open: bool,
+}
+
+/// How far the writing of an `Input` is.
+pub enum Written {
+    Partly(Input),
+    /// The pipe, where it stays open for more.
+    Whole(Option<OwnedFd>),
 }
 
 pub fn start(service: &Arc<Service>, request: Request) -> Answer<Command> {
@@ -47,14 +55,19 @@ pub fn start(service: &Arc<Service>, request: Request) -> Answer<Command> {
         umask: service.umask,
         open_files: service.open_files,
     };
-    let mut command = spawn(service, &program, request.stdin)
+    let mut command = spawn(service, &program, request.stdin, request.stdin_open)
         .map_err(|error| fail(Code::Limit, format!("no process can be started: {}", describe(&error))))?;
     command.name = request.command;
     command.cwd = cwd.to_string_lossy().into_owned();
     Ok(command)
 }
 
-fn spawn(service: &Arc<Service>, program: &Program, stdin: Option<Vec<u8>>) -> io::Result<Command> {
+fn spawn(
+    service: &Arc<Service>,
+    program: &Program,
+    stdin: Option<Vec<u8>>,
+    stays_open: bool,
+) -> io::Result<Command> {
     let (control, far_control) = message_pair()?;
     let (stdout, far_stdout) = pipe()?;
     let (stderr, far_stderr) = pipe()?;
@@ -62,13 +75,16 @@ fn spawn(service: &Arc<Service>, program: &Program, stdin: Option<Vec<u8>>) -> i
     set_nonblocking(&stderr)?;
     let (input, far_stdin) = match (stdin, &service.dev_null) {
         // /dev/null and not an empty pipe: programs such as rg search a pipe instead of the folder.
-        (None, Some(null)) => (None, null.try_clone()?),
+        (None, Some(null)) if !stays_open => (None, null.try_clone()?),
         (bytes, _) => {
             let (far, near) = pipe()?;
             set_nonblocking(&near)?;
-            let input = Input { pipe: near, bytes: bytes.unwrap_or_default(), written: 0 };
+            let input = Input { pipe: near, bytes: bytes.unwrap_or_default(), written: 0, stays_open };
             // A small one is in the pipe, and the pipe closed, before the command even starts.
-            (input.advance(), far)
+            match stays_open {
+                true => (Some(input), far),
+                false => (input.advance().rest(), far),
+            }
         }
     };
     let stdio = [far_stdin.as_fd(), far_stdout.as_fd(), far_stderr.as_fd()];
@@ -85,17 +101,25 @@ fn spawn(service: &Arc<Service>, program: &Program, stdin: Option<Vec<u8>>) -> i
 }
 
 impl Input {
-    /// Writes what fits now. `None` when all is written or nobody reads: the pipe is closed then.
-    pub fn advance(mut self) -> Option<Input> {
-        use std::os::fd::AsRawFd;
+    /// Writes what fits now. When all is written or nobody reads the pipe is closed, unless it is to stay open.
+    pub fn advance(mut self) -> Written {
         while self.written < self.bytes.len() {
             match write_some(self.pipe.as_raw_fd(), &self.bytes[self.written..]) {
                 Ok(Some(size)) => self.written += size,
-                Ok(None) => return Some(self),
-                Err(_) => return None,
+                Ok(None) => return Written::Partly(self),
+                Err(_) => return Written::Whole(None),
             }
         }
-        None
+        Written::Whole(self.stays_open.then_some(self.pipe))
+    }
+}
+
+impl Written {
+    fn rest(self) -> Option<Input> {
+        match self {
+            Written::Partly(input) => Some(input),
+            Written::Whole(_) => None,
+        }
     }
 }
 

@@ -2,30 +2,38 @@
 
 mod command;
 pub mod environment;
+pub mod frames;
 mod one_shot;
-mod relay;
+pub mod relay;
 pub mod request;
-mod stream;
+mod supervised;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::errors::Answer;
 use crate::http::exchange::Exchange;
+use crate::jobs::follow;
+use crate::jobs::registry::Start;
 use crate::service::Service;
 
 pub fn answer(service: &Arc<Service>, exchange: &mut Exchange) -> Answer<()> {
     let body = exchange.read_body(service.config.max_request_bytes)?;
     let request = request::parse(&body)?;
     drop(body);
-    let running = service.enter_running()?;
     let timeout = request.timeout_ms.map(Duration::from_millis);
     let is_stream = request.stream;
-    let command = command::start(service, request)?;
-    let result = match is_stream {
-        true => stream::answer(service, exchange, command, timeout),
-        false => one_shot::answer(service, exchange, command, timeout),
-    };
-    drop(running);
-    result
+    if !is_stream && request.job.is_none() {
+        let running = service.enter_running()?;
+        let command = command::start(service, request)?;
+        return one_shot::answer(service, exchange, command, timeout, running);
+    }
+    match service.jobs.start(service, &request)? {
+        Start::New(job, running) => {
+            // The end of a job that was not kept is its client's, so its caller's request is answered here.
+            supervised::answer(service, exchange, &job, request, running)
+        }
+        Start::Known(job) if is_stream => follow::begin(exchange, &job, [0, 0], None),
+        Start::Known(job) => one_shot::answer_of(service, exchange, &job),
+    }
 }

@@ -6,11 +6,15 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::errors::{Answer, Code, fail};
+use crate::errors::{Answer, Code, Failure, fail};
 use crate::http::exchange::Exchange;
+use crate::jobs::follow;
+use crate::jobs::job::{Job, Phase};
+use crate::jobs::output::Cursor;
 use crate::run::command::{Command, explain};
 use crate::run::relay::{Cause, End, Ended, Output, Sink, relay};
-use crate::service::Service;
+use crate::service::{Running, Service};
+use crate::sys::fd::{Interest, poll};
 use crate::sys::process::{Exit, signal_name};
 
 /// Room for everything in an answer that is not output.
@@ -55,35 +59,75 @@ pub fn answer(
     exchange: &mut Exchange,
     mut command: Command,
     timeout: Option<Duration>,
+    running: Running,
 ) -> Answer<()> {
     let max_bytes = service.config.max_response_bytes;
     let mut held = Held { stdout: Vec::new(), stderr: Vec::new(), max_bytes };
     let ended = relay(service, &mut command, timeout, exchange.wire.fd(), &mut held);
+    drop(running);
     if ended.cause == Some(Cause::ClientGone) {
         exchange.give_up();
         return Ok(());
     }
     if ended.cause == Some(Cause::TooMuch) {
-        let message = format!(
-            "the command did run, and was ended when its output passed what an answer may have ({max_bytes} bytes)"
-        );
-        return Err(fail(Code::TooLarge, message));
+        return Err(too_large("was ended when its output passed", max_bytes));
     }
     if let End::NotStarted(failure) = ended.end {
         held.stderr = explain(&command, failure)?.1.into_bytes();
     }
-    let (start, end) = (format!("{{{},\"stdout\":\"", describe_end(&command, &ended)?), "\"}");
+    send(exchange, &describe_end(&command, &ended)?, [&held.stdout, &held.stderr]);
+    Ok(())
+}
+
+fn too_large(what: &str, max_bytes: u64) -> Failure {
+    let message = format!("the command did run, and {what} what an answer may have ({max_bytes} bytes)");
+    fail(Code::TooLarge, message)
+}
+
+/// The answer for a job, when it has ended; its output is held, and stays.
+pub fn answer_of(service: &Arc<Service>, exchange: &mut Exchange, job: &Arc<Job>) -> Answer<()> {
+    let watch = follow::watch(job)?;
+    while !job.lock().phase.is_over() {
+        let mut fds = [Interest::read(watch.fd()), Interest::hangup(exchange.wire.fd(), false)];
+        let is_polled = poll(&mut fds, None).is_ok();
+        if !is_polled || fds[1].is_hung_up() {
+            exchange.give_up();
+            return Ok(());
+        }
+        watch.clear();
+    }
+    let max_bytes = service.config.max_response_bytes;
+    let mut streams = [Vec::new(), Vec::new()];
+    let state = job.lock();
+    let end = match &state.phase {
+        Phase::NotStarted(failure) => return Err(failure.clone()),
+        Phase::Ended { end, .. } => end.clone(),
+        _ => String::new(),
+    };
+    let total: u64 = state.held.totals().iter().map(|total| total.div_ceil(3) * 4).sum();
+    if state.held.dropped() > 0 || FRAME_BYTES + total > max_bytes {
+        return Err(too_large("its output, which its job still has, is over", max_bytes));
+    }
+    let mut cursor = Cursor::from([0, 0]);
+    while let Some(piece) = state.held.next(&mut cursor, usize::MAX, &job.spill) {
+        streams[piece.from as usize].extend_from_slice(&piece.bytes);
+    }
+    drop(state);
+    let [stdout, stderr] = &streams;
+    send(exchange, &end, [stdout, stderr]);
+    Ok(())
+}
+
+fn send(exchange: &mut Exchange, end: &str, [stdout, stderr]: [&[u8]; 2]) {
+    let (start, end) = (format!("{{{end},\"stdout\":\""), "\"}");
     let middle = "\",\"stderr\":\"";
-    let size = (start.len() + middle.len() + end.len()) as u64
-        + encoded_size(&held.stdout)
-        + encoded_size(&held.stderr);
+    let size = (start.len() + middle.len() + end.len()) as u64 + encoded_size(stdout) + encoded_size(stderr);
     exchange.start(200, &[("Content-Type", "application/json")], Some(size));
     exchange.send(start.as_bytes());
-    send_encoded(exchange, &held.stdout);
+    send_encoded(exchange, stdout);
     exchange.send(middle.as_bytes());
-    send_encoded(exchange, &held.stderr);
+    send_encoded(exchange, stderr);
     exchange.send(end.as_bytes());
-    Ok(())
 }
 
 fn send_encoded(exchange: &mut Exchange, bytes: &[u8]) {

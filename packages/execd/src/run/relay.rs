@@ -1,11 +1,11 @@
 //! Between a command and whoever asked for it: bytes both ways, its time, its end, and the end of all it started.
-//! One loop around one poll; a job will be the same loop with another sink.
+//! One loop around one poll, whatever becomes of the output.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::run::command::Command;
+use crate::run::command::{Command, Written};
 use crate::service::Service;
 use crate::sys::child::StartFailure;
 use crate::sys::fd::{Interest, poll, read_some};
@@ -20,8 +20,8 @@ const MAX_PIPE_BYTES: usize = 1024 * 1024; // the kernel's own bound (fs.pipe-ma
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    Stdout,
-    Stderr,
+    Stdout = 0,
+    Stderr = 1,
 }
 
 /// Where a command's output goes.
@@ -46,6 +46,20 @@ pub trait Sink {
         None
     }
     fn tick(&mut self, _now: Instant) {}
+    /// Readable when there is something to heed.
+    fn wake_fd(&self) -> RawFd {
+        -1
+    }
+    /// Whether somebody wants it ended.
+    fn is_killed(&mut self) -> bool {
+        false
+    }
+    /// Whether the command goes on without its client.
+    fn goes_on_alone(&mut self) -> bool {
+        false
+    }
+    /// The request's own input is written: what follows comes from elsewhere, or the pipe is closed.
+    fn take_stdin(&mut self, _pipe: Option<OwnedFd>) {}
 }
 
 /// Why a command was ended from outside.
@@ -54,6 +68,7 @@ pub enum Cause {
     TimedOut,
     ClientGone,
     TooMuch,
+    Killed,
     Stopping,
 }
 
@@ -72,6 +87,8 @@ struct Relay<'a> {
     service: &'a Arc<Service>,
     command: &'a mut Command,
     sink: &'a mut dyn Sink,
+    /// None, as a negative number, when the command goes on alone.
+    client: RawFd,
     /// Output that came before is read after, or a frame would precede `start`.
     is_started: bool,
     end: Option<End>,
@@ -97,6 +114,7 @@ pub fn relay(
         service,
         command,
         sink,
+        client,
         is_started: false,
         end: None,
         cause: None,
@@ -111,8 +129,11 @@ pub fn relay(
         let now = Instant::now();
         relay.pass_on_output(&mut buffer);
         relay.hear_supervisor(now);
-        if relay.cause != Some(Cause::ClientGone) && !relay.sink.flush() {
-            relay.stop(Cause::ClientGone, now);
+        if relay.client >= 0 && relay.cause != Some(Cause::ClientGone) && !relay.sink.flush() {
+            relay.lose_client(now);
+        }
+        if relay.cause.is_none() && relay.sink.is_killed() {
+            relay.stop(Cause::Killed, now);
         }
         if relay.end.is_none() && deadline.is_some_and(|deadline| now >= deadline) {
             relay.stop(Cause::TimedOut, now);
@@ -121,7 +142,7 @@ pub fn relay(
         if let Some(ended) = relay.take_ended() {
             return ended;
         }
-        relay.wait(deadline, client);
+        relay.wait(deadline);
     }
 }
 
@@ -134,7 +155,10 @@ impl Relay<'_> {
             }
         }
         if let Some(input) = self.command.stdin.take() {
-            self.command.stdin = input.advance();
+            match input.advance() {
+                Written::Partly(rest) => self.command.stdin = Some(rest),
+                Written::Whole(pipe) => self.sink.take_stdin(pipe),
+            }
         }
         let now = Instant::now();
         if self.sink.next_tick().is_some_and(|tick| now >= tick) {
@@ -212,6 +236,13 @@ impl Relay<'_> {
         self.sink.started(pid);
     }
 
+    fn lose_client(&mut self, now: Instant) {
+        match self.sink.goes_on_alone() {
+            true => self.client = -1,
+            false => self.stop(Cause::ClientGone, now),
+        }
+    }
+
     /// Ends the whole tree, for the first reason there is.
     fn stop(&mut self, cause: Cause, now: Instant) {
         if cause == Cause::ClientGone {
@@ -256,14 +287,13 @@ impl Relay<'_> {
 
     fn take_ended(&mut self) -> Option<Ended> {
         let is_open = self.command.stdout.is_some() || self.command.stderr.is_some();
-        let has_pending = self.sink.has_pending() && self.cause != Some(Cause::ClientGone);
-        if !self.is_empty || is_open || has_pending {
+        if !self.is_empty || is_open {
             return None;
         }
         self.end.take().map(|end| Ended { end, cause: self.cause, held_pipes: self.held_pipes })
     }
 
-    fn wait(&mut self, deadline: Option<Instant>, client: RawFd) {
+    fn wait(&mut self, deadline: Option<Instant>) {
         let has_room = self.sink.has_room();
         let pipe = |pipe: &Option<OwnedFd>| match pipe {
             Some(pipe) if has_room && self.is_started => Interest::read(pipe.as_raw_fd()),
@@ -278,7 +308,12 @@ impl Relay<'_> {
                 .stdin
                 .as_ref()
                 .map_or(Interest::none(), |input| Interest::write(input.pipe.as_raw_fd())),
-            if is_client_gone { Interest::none() } else { Interest::hangup(client, self.sink.has_pending()) },
+            if is_client_gone {
+                Interest::none()
+            } else {
+                Interest::hangup(self.client, self.sink.has_pending())
+            },
+            Interest::read(self.sink.wake_fd()),
             if self.cause.is_some() { Interest::none() } else { Interest::read(self.service.stop.fd()) },
         ];
         let running_until = if self.end.is_none() && self.cause.is_none() { deadline } else { None };
@@ -293,8 +328,8 @@ impl Relay<'_> {
         }
         let now = Instant::now();
         if fds[4].is_hung_up() {
-            self.stop(Cause::ClientGone, now);
-        } else if fds[5].is_ready() {
+            self.lose_client(now);
+        } else if fds[6].is_ready() {
             self.stop(Cause::Stopping, now);
         }
         if patience.is_some_and(|patience| now >= patience) {

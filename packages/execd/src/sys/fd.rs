@@ -1,7 +1,10 @@
 //! File descriptors: pipes, poll, and reads and writes that never block and never raise SIGPIPE.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -17,6 +20,14 @@ fn check_size(result: libc::ssize_t) -> io::Result<Option<usize>> {
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
         _ => Err(error),
     }
+}
+
+/// A descriptor that names what is at a path, whatever it is. Not by `std`, which takes O_PATH for a mode of access where
+/// musl does, and drops it.
+pub fn open_place(path: &Path) -> io::Result<OwnedFd> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the path is live and ends in NUL; the new descriptor is ours alone.
+    unsafe { Ok(OwnedFd::from_raw_fd(check(libc::open(path.as_ptr(), libc::O_PATH | libc::O_CLOEXEC))?)) }
 }
 
 /// (read end, write end), both closed on exec.
@@ -40,7 +51,7 @@ pub fn message_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// A flag that every poll can watch: readable for ever once `raise` was called.
+/// A flag that every poll can watch: readable from `raise` on, until it is cleared.
 pub struct Flag(OwnedFd);
 
 impl Flag {
@@ -55,6 +66,11 @@ impl Flag {
         let one = 1u64.to_ne_bytes();
         // SAFETY: the eight bytes live through the call. It can only fail when the flag is raised already.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// For one that is raised again and again.
+    pub fn clear(&self) {
+        let _ = read_some(self.fd(), &mut [0; 8]);
     }
 
     pub fn is_raised(&self) -> bool {

@@ -3,8 +3,9 @@
 use std::ffi::c_void;
 
 /// One heap for all threads, given back to the kernel when it empties: connections come and go, and each would
-/// otherwise leave an arena behind.
+/// otherwise leave an arena behind. musl's allocator is so by itself, and has nothing to tune.
 pub fn tune_allocator() {
+    #[cfg(target_env = "gnu")]
     // SAFETY: integers only, before the first thread starts.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
@@ -25,6 +26,7 @@ pub fn release() {
     // SAFETY: from its start to the end of its code a program is mapped read-only from its file, so dropping those
     // pages loses nothing; both addresses are inside one mapping that is there as long as we are.
     unsafe {
+        #[cfg(target_env = "gnu")]
         libc::malloc_trim(0);
         let page = 4096;
         let start = (&raw const __executable_start as usize).next_multiple_of(page);

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+pub mod disk;
 pub mod fd;
 pub mod identity;
 pub mod memory;

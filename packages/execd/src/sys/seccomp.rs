@@ -14,6 +14,11 @@ const FAMILIES: [libc::c_int; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6
 const ARCH: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
 const ARCH: u32 = 0xC000_00B7;
+// The libc crate has no name for it on every target.
+#[cfg(target_arch = "x86_64")]
+const KEXEC_FILE_LOAD: libc::c_long = 320;
+#[cfg(target_arch = "aarch64")]
+const KEXEC_FILE_LOAD: libc::c_long = 294;
 
 /// Answered with EPERM: known calls that are not for a sandbox.
 const REFUSED: &[libc::c_long] = &[
@@ -38,7 +43,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_fanotify_init,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
