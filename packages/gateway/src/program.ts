@@ -106,6 +106,20 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('--json', 'as JSON')
     .action(does((options: { anchor?: string; json?: boolean }) => auditVerify(world, options)))
 
+  beige
+    .command('doctor')
+    .description(
+      'what is missing on this machine and in this home, and how to get it; exit 1 when something is',
+    )
+    .option('-c, --config <path>', 'another configuration file')
+    .option('--json', 'as JSON')
+    .action(
+      does(async (options: { config?: string; json?: boolean }) => {
+        const { doctor } = await import('./cli/doctor.ts')
+        return doctor(world, options)
+      }),
+    )
+
   const token = beige.command('token').description('API tokens')
   token
     .command('create')
