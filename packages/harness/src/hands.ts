@@ -1,4 +1,4 @@
-/** Hands that a sandbox driver gives: opened at the first need, opened again after the sandbox was lost (H27). */
+/** Hands that a sandbox driver gives: opened at the first need, opened again after the sandbox was lost or died (H27). */
 import { isError } from '@beige/protocol'
 import type { ExecClient, JobCalls, Sandbox, SandboxDriver, SandboxSpec } from '@beige/sandbox'
 import type { Hands } from './tool.ts'
@@ -30,14 +30,23 @@ export function sandboxHands(
     if (opening) return opening
     const mine = opened(signal)
     opening = mine
-    mine.catch(() => {
-      if (opening === mine) opening = null
-    })
+    mine.catch(() => lose(mine))
     return mine
   }
 
-  const lost = () => {
-    opening = null
+  /** Only that one: another may have been opened since. */
+  function lose(mine: Promise<Sandbox>): void {
+    if (opening === mine) opening = null
+  }
+
+  async function answering(signal: AbortSignal): Promise<{ open: Sandbox; lost: () => void }> {
+    const known = opening
+    const mine = current(signal)
+    const open = await mine
+    if (known === null || (await isThere(open, signal))) return { open, lost: () => lose(mine) }
+    lose(mine)
+    const next = current(signal)
+    return { open: await next, lost: () => lose(next) }
   }
 
   async function end(how: (open: Sandbox) => Promise<void>): Promise<void> {
@@ -54,11 +63,22 @@ export function sandboxHands(
       return sandbox
     },
     open: async signal => {
-      const open = await current(signal)
+      const { open, lost } = await answering(signal)
       return { exec: watched(open.exec, lost), generation: open.generation, workspace: open.workspace }
     },
     close: () => end(open => open.close()),
     detach: () => end(open => open.detach()),
+  }
+}
+
+/** False where nobody answers any more, or somebody else: it died while nothing ran in it, or was started anew. */
+async function isThere(sandbox: Sandbox, signal: AbortSignal): Promise<boolean> {
+  try {
+    const health = await sandbox.exec.health(signal)
+    return health === null || health.instance === sandbox.generation
+  } catch (error) {
+    if (isError(error, 'endpoint_lost', 'endpoint_unreachable')) return false
+    throw error
   }
 }
 
@@ -68,7 +88,7 @@ function watched(exec: ExecClient, lost: () => void): ExecClient {
     try {
       return await answer
     } catch (error) {
-      if (isError(error, 'endpoint_lost')) lost()
+      if (isError(error, 'endpoint_lost', 'endpoint_unreachable')) lost()
       throw error
     }
   }
