@@ -2,10 +2,10 @@
  * `npm run demo`: the main job on a bare machine, without an account. A gateway with a scripted model, an agent in a
  * sandbox, a task on a real package, a script that calls a plugin's tool; everything is the real program but the model.
  */
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { createTranscript, plural, type Terminal } from '@beige/client'
 import { type Frame, frame, systemClock } from '@beige/protocol'
-import { compile } from '@earendil-works/pi-schema'
+import { arr, compile, obj, opt, str } from '@earendil-works/pi-schema'
 import { auditView } from './audit.ts'
 import { StepFailed, step } from './checklist.ts'
 import { lines, said } from './command.ts'
@@ -18,6 +18,12 @@ Then write check-all.sh: it stores coerce(1) to coerce(20) with the program kv, 
 
 const root = join(import.meta.dirname, '../..')
 const isFrame = compile(frame).check
+const isStatus = compile(
+  obj(
+    { address: str(), agents: arr(obj({ place: opt(str()), reason: opt(str()) }, { open: true })) },
+    { open: true },
+  ),
+).check
 const isTerminal = process.stdout.isTTY === true
 const terminal: Terminal = {
   write: text => process.stdout.write(text),
@@ -32,10 +38,7 @@ async function demo(): Promise<number> {
   const signal = new AbortController().signal
   say(`\n  Beige demo${' '.repeat(Math.max(4, Math.min(60, terminal.width - 34)))}no account needed\n`)
   await step(terminal, 'execd', 'building', async () => ({ text: await builtExecd(), value: null }))
-  const driver = await step(terminal, 'sandbox', 'looking for a driver', async () => {
-    const found = await demoDriver(signal)
-    return { text: `${found}, not root, no network`, value: found }
-  })
+  const driver = await demoDriver(signal)
   const model = await step(terminal, 'model', 'starting', async () => {
     const started = await demoModel(root)
     return { text: started.label, value: started }
@@ -55,19 +58,44 @@ async function withModel(model: DemoModel, driver: string): Promise<number> {
     join(root, 'packages/gateway/src/main.ts'),
     ...args,
   ]
-  await step(terminal, 'gateway', 'starting', async () => {
+  const agent = await step(terminal, 'gateway', 'starting', async () => {
     const started = await said(process.execPath, beige('gateway', 'start'), { env })
     if (started.code !== 0)
       throw new StepFailed('gateway', started.stderr || started.stdout, 'See the lines above')
-    return { text: `audit ${join(home.home, 'logs/audit.jsonl')}`, value: null }
+    const status = statusOf(await said(process.execPath, beige('gateway', 'status', '--json'), { env }))
+    return {
+      text: `${status.address}, audit ${near(join(home.home, 'logs/audit.jsonl'))}`,
+      value: status.agent,
+    }
   })
   try {
+    if (agent.place === null) throw new StepFailed('sandbox', agent.reason, 'See: npm run beige -- doctor')
+    say(`  ✓ ${'sandbox'.padEnd(12)} ${agent.place}, no network`)
     return await conversation(home, driver, args =>
       lines(process.execPath, beige(...args.args), args.onLine, { env }),
     )
   } finally {
     await said(process.execPath, beige('gateway', 'stop'), { env })
   }
+}
+
+type DemoAgent = { place: string; reason: null } | { place: null; reason: string }
+
+function statusOf({ stdout }: { stdout: string }): { address: string; agent: DemoAgent } {
+  const status: unknown = JSON.parse(stdout)
+  if (!isStatus(status)) throw new StepFailed('gateway', 'its status was not understood', 'Please report it')
+  const [agent] = status.agents
+  const seen: DemoAgent =
+    agent?.place === undefined
+      ? { place: null, reason: agent?.reason ?? 'the agent has no sandbox' }
+      : { place: agent.place, reason: null }
+  return { address: status.address, agent: seen }
+}
+
+/** As it is typed from here, where that is shorter. */
+function near(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.length < path.length ? fromHere : path
 }
 
 type Prompting = (call: {
@@ -119,7 +147,7 @@ async function summary(
   say(
     `\n  ${plural(run.steps, 'turn')} · ${plural(run.calls, 'tool call')} · ${plural(audit.launcherCalls, 'launcher call')} · ${plural(audit.records, 'audit record')}, ${chain}`,
   )
-  say(`  session  ${join(home.home, 'agents', AGENT, 'sessions', run.session)}`)
+  say(`  session  ${near(join(home.home, 'agents', AGENT, 'sessions', run.session))}`)
   if (verified.code !== 0 || run.calls === 0 || audit.launcherCalls === 0) {
     throw new StepFailed('demo', 'something is missing above', 'Please report it')
   }
@@ -133,6 +161,11 @@ async function builtExecd(): Promise<string> {
   const bytes = /(\d+) bytes/.exec(built.stdout)?.[1]
   return `built (${(Number(bytes) / 1e6).toFixed(1)} MB, static)`
 }
+
+// A reader that has seen enough, and Ctrl-C, which reaches the programs that run here as well: what was started is
+// ended all the same.
+process.stdout.on('error', () => {})
+process.on('SIGINT', () => {})
 
 try {
   process.exitCode = await demo()
