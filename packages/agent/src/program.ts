@@ -2,6 +2,7 @@
 import { visible } from '@beige/client'
 import { BeigeError, explain, messageOf } from '@beige/protocol'
 import { Command, CommanderError, Option } from 'commander'
+import type { RawConformanceOptions } from './conformance/exec-options.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { VERSION } from './version.ts'
@@ -44,6 +45,11 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     code = await serveStdio(raw, world)
   })
 
+  conformance(root, async raw => {
+    const { conformanceExec } = await import('./conformance/exec.ts')
+    code = await conformanceExec(raw, world)
+  })
+
   try {
     if (argv.length === 0) root.outputHelp()
     else await root.parseAsync([...argv], { from: 'user' })
@@ -51,6 +57,29 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
   } catch (error) {
     return failed(error, argv, world)
   }
+}
+
+function conformance(root: Command, act: (raw: RawConformanceOptions) => Promise<void>): void {
+  const several = (value: string, before: string[] | undefined) => [...(before ?? []), value]
+  root
+    .command('conformance')
+    .description('Proves that an endpoint does what its protocol says.')
+    .exitOverride()
+    .command('exec')
+    .description('Runs every check of exec/2 on an exec endpoint; exit 1 when one fails.')
+    .exitOverride()
+    .option('--url <url>', 'http(s) URL, or unix:/path (AGENT_CONFORMANCE_EXEC_URL)')
+    .option('--header <line>', '"Name: value", may be repeated (AGENT_CONFORMANCE_EXEC_HEADER)', several)
+    .option('--json', 'one report as JSON instead of lines')
+    .option('--only <name>', 'this check alone, may be repeated', several)
+    .option('--programs <file>', 'a static busybox that is written to an endpoint without a shell')
+    .option('--folder <path>', 'where the checks make their files at the endpoint')
+    .option('--notify-listen <place>', 'host:port or unix:/path where ends of jobs are told')
+    .option('--notify-url <url>', 'how the endpoint reaches that; none: not at all')
+    .option('--token-file <path>', 'where the endpoint keeps its token, which no command may read')
+    .option('--patience <factor>', 'multiplies every limit of time, for a slow way')
+    .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
+    .action(act)
 }
 
 function shared(command: Command): Command {
@@ -91,4 +120,5 @@ Examples:
   agent run -c "now do the same for logout"
   agent run --json --sandbox bubblewrap "count the lines of README.md" | jq .
   agent serve --session-id review-17
+  agent conformance exec --url http://127.0.0.1:8080 --header "Authorization: Bearer …"
 `

@@ -7,24 +7,7 @@ import { compile } from '@earendil-works/pi-schema'
 import { expect } from './check.ts'
 import type { RawHttp, RawReply } from './raw-http.ts'
 
-const PROGRAMS = [
-  ...[
-    'sh',
-    'cat',
-    'env',
-    'head',
-    'sleep',
-    'true',
-    'wc',
-    'ln',
-    'mkdir',
-    'mkfifo',
-    'rm',
-    'setsid',
-    'nohup',
-    'grep',
-  ],
-] as const
+const PROGRAMS = 'sh cat env grep head ln mkdir mkfifo nohup rm setsid sleep tr true'.split(' ')
 const FOLDERS = ['/workspace', '/tmp', '/var/tmp', '/'] as const
 const isAnswer = compile(execAnswer).check
 

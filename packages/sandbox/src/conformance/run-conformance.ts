@@ -58,7 +58,7 @@ export type ConformanceOptions = {
   /** Where the kit makes its folder at the endpoint; absent: where commands start. */
   folder?: string
   /** Absent: a loopback port, where the endpoint can be taken to reach one. */
-  notify?: NotifyPlace
+  notify?: NotifyPlace | 'unreachable'
   /** Where the endpoint keeps its token: with it, that commands can not read it is checked. */
   tokenFile?: string
   /** Checks at once; 4 unless given. */
@@ -86,12 +86,11 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     ...(options.programs ? { carried: options.programs } : {}),
   }
   const workplace = await within(SETUP_MS, signal => makeWorkplace({ ...wish, signal }))
-  const receiver =
-    options.notify || http.isNear
-      ? await notifyReceiver(options.notify ?? { listen: { host: '127.0.0.1', port: 0 } }, random, () =>
-          clock.monotonic(),
-        )
-      : null
+  const receiver = await openReceiver(
+    options.notify ?? (http.isNear ? LOOPBACK : 'unreachable'),
+    clock,
+    random,
+  )
   try {
     const setting = { options, http, health, workplace, receiver, clock, random, patience }
     const checks = await runAll(setting)
@@ -110,6 +109,12 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     receiver?.close()
     await within(CLEAN_UP_MS, signal => tidy(workplace, { ...wish, signal }))
   }
+}
+
+const LOOPBACK: NotifyPlace = { listen: { host: '127.0.0.1', port: 0 } }
+
+async function openReceiver(place: NotifyPlace | 'unreachable', clock: Clock, random: Random) {
+  return place === 'unreachable' ? null : await notifyReceiver(place, random, () => clock.monotonic())
 }
 
 type Setting = {

@@ -1,8 +1,9 @@
 /** What a job wrote, from any offset, in the order of its arrival, and what was dropped of it. */
 import { jobStateOf } from '../bench.ts'
-import { type Check, expect, expectEqual, skipped } from '../check.ts'
+import { type Check, expect, expectBytes, expectEqual, skipped } from '../check.ts'
 import { bytesOf, outputOf } from '../frame-reader.ts'
 
+const KEPT_BYTES = 4 * 1024 * 1024
 /** More is not written to find out what is dropped. */
 const MAX_TRIED_BYTES = 64 * 1024 * 1024
 
@@ -34,6 +35,24 @@ export const jobOutputChecks: readonly Check[] = [
         }
         expectEqual('the last frame', frames.at(-1)?.type, 'exit')
       }
+    },
+  },
+  {
+    name: 'output of 4 MiB is kept whole',
+    features: ['stream', 'jobs'],
+    programs: ['sh', 'head', 'tr'],
+    async run(bench) {
+      const most = bench.health?.limits.max_job_output_bytes ?? Number.POSITIVE_INFINITY
+      const size = Math.min(KEPT_BYTES, most)
+      const script = 'head -c "$1" /dev/zero; head -c "$1" /dev/zero | tr "\\000" x'
+      const job = bench.job('large', { keep: true })
+      await (await bench.stream({ ...bench.sh(script, String(size / 2)), job })).rest()
+      const frames = await (await bench.frames(bench.jobPath('large', '/output'))).rest()
+      const wanted = Buffer.concat([Buffer.alloc(size / 2), Buffer.alloc(size / 2, 'x')])
+      expectBytes('the output', bytesOf(frames, 'stdout'), wanted)
+      const from = bench.jobPath('large', '/output', `stdout=${size - 5}`)
+      const end = await (await bench.frames(from)).rest()
+      expectEqual('the last 5 bytes', bytesOf(end, 'stdout').toString(), 'xxxxx')
     },
   },
   {
