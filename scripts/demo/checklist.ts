@@ -1,5 +1,5 @@
 /** The head of the demo: one line a step, a spinner while it takes, a mark when it is done, advice when it failed. */
-import { duration, type Terminal } from '@beige/client'
+import { createFlow, duration, type Terminal } from '@beige/client'
 import { systemClock } from '@beige/protocol'
 
 export class StepFailed extends Error {
@@ -10,6 +10,17 @@ export class StepFailed extends Error {
     this.step = step
     this.advice = advice
   }
+}
+
+/** `text` behind `lead`, broken between words and indented below itself. */
+export function labelled(terminal: Terminal, lead: string, text: string): void {
+  const flow = createFlow({ write: terminal.write, width: () => terminal.width, indent: lead.length, lead })
+  flow.push(text)
+  flow.end()
+}
+
+export function checked(terminal: Terminal, name: string, text: string): void {
+  labelled(terminal, `  ✓ ${name.padEnd(12)} `, text)
 }
 
 /** Runs `work` under a spinner named `name`; its answer is the line's text. */
@@ -29,7 +40,7 @@ export async function step<T>(
   try {
     const { text, value } = await work()
     clear(terminal, timer)
-    terminal.write(`  ✓ ${name.padEnd(12)} ${text}\n`)
+    checked(terminal, name, text)
     return value
   } catch (error) {
     clear(terminal, timer)

@@ -10,8 +10,10 @@ const INSIDE_NODE = '/opt/node'
 
 export type DemoHome = { home: string; workspace: string }
 
+export const demoHomeOf = (root: string) => join(root, '.cache/demo')
+
 export async function demoHome(root: string, model: DemoModel, driver: string): Promise<DemoHome> {
-  const home = join(root, '.cache/demo')
+  const home = demoHomeOf(root)
   await rm(home, { recursive: true, force: true })
   await mkdir(home, { recursive: true, mode: 0o700 })
   const workspace = join(home, 'agents', AGENT, 'workspace')

@@ -7,9 +7,9 @@ import { createTranscript, plural, type Terminal } from '@beige/client'
 import { type Frame, frame, systemClock } from '@beige/protocol'
 import { arr, compile, obj, opt, str } from '@earendil-works/pi-schema'
 import { auditView } from './audit.ts'
-import { StepFailed, step } from './checklist.ts'
+import { checked, labelled, StepFailed, step } from './checklist.ts'
 import { lines, said } from './command.ts'
-import { AGENT, type DemoHome, demoHome } from './home.ts'
+import { AGENT, type DemoHome, demoHome, demoHomeOf } from './home.ts'
 import { type DemoModel, demoModel } from './model.ts'
 import { demoDriver } from './sandbox.ts'
 
@@ -51,13 +51,14 @@ async function demo(): Promise<number> {
 }
 
 async function withModel(model: DemoModel, driver: string): Promise<number> {
-  const home = await demoHome(root, model, driver)
-  const env = { ...process.env, BEIGE_HOME: home.home }
+  const env = { ...process.env, BEIGE_HOME: demoHomeOf(root) }
   const beige = (...args: string[]) => [
     '--conditions=beige-source',
     join(root, 'packages/gateway/src/main.ts'),
     ...args,
   ]
+  await said(process.execPath, beige('gateway', 'stop'), { env }) // of a demo that was killed
+  const home = await demoHome(root, model, driver)
   const agent = await step(terminal, 'gateway', 'starting', async () => {
     const started = await said(process.execPath, beige('gateway', 'start'), { env })
     if (started.code !== 0)
@@ -70,7 +71,7 @@ async function withModel(model: DemoModel, driver: string): Promise<number> {
   })
   try {
     if (agent.place === null) throw new StepFailed('sandbox', agent.reason, 'See: npm run beige -- doctor')
-    say(`  ✓ ${'sandbox'.padEnd(12)} ${agent.place}, no network`)
+    checked(terminal, 'sandbox', `${agent.place}, no network`)
     return await conversation(home, driver, args =>
       lines(process.execPath, beige(...args.args), args.onLine, { env }),
     )
@@ -104,7 +105,8 @@ type Prompting = (call: {
 }) => Promise<{ code: number | null; stderr: string }>
 
 async function conversation(home: DemoHome, driver: string, prompting: Prompting): Promise<number> {
-  say(`\n  you      ${TASK.replaceAll('\n', `\n${' '.repeat(11)}`)}`)
+  say('')
+  labelled(terminal, '  you      ', TASK)
   const transcript = createTranscript({ terminal, clock: systemClock, speaker: AGENT })
   const frames: Frame[] = []
   const ended = await prompting({
@@ -143,10 +145,15 @@ async function summary(
   )
   const chain = verified.code === 0 ? 'chain ok' : `chain broken: ${verified.stdout}${verified.stderr}`
   say('\n  audit')
-  for (const line of audit.newest) say(`    ${line}`)
-  say(
-    `\n  ${plural(run.steps, 'turn')} · ${plural(run.calls, 'tool call')} · ${plural(audit.launcherCalls, 'launcher call')} · ${plural(audit.records, 'audit record')}, ${chain}`,
-  )
+  for (const line of audit.newest) labelled(terminal, '    ', line)
+  say('')
+  const counts = [
+    plural(run.steps, 'turn'),
+    plural(run.calls, 'tool call'),
+    plural(audit.launcherCalls, 'launcher call'),
+    `${plural(audit.records, 'audit record')}, ${chain}`,
+  ]
+  labelled(terminal, '  ', counts.join(' · '))
   say(`  session  ${near(join(home.home, 'agents', AGENT, 'sessions', run.session))}`)
   if (verified.code !== 0 || run.calls === 0 || audit.launcherCalls === 0) {
     throw new StepFailed('demo', 'something is missing above', 'Please report it')
