@@ -11,7 +11,7 @@ export async function auditView(home: string): Promise<AuditView> {
   const shown = [
     ...ends.filter(one => one.type === 'core_tool').slice(-1),
     ...ends.filter(one => one.type === 'tool').slice(-2),
-  ]
+  ].sort((one, other) => Number(one.seq) - Number(other.seq)) // as they lie in the log
   return {
     records: lines.length,
     launcherCalls: ends.filter(one => one.type === 'tool').length,
