@@ -139,7 +139,7 @@ export const sandboxErrors = {
   workspace_root_owned: {
     says: 'the workspace {path} is owned by root, and commands never run as root',
     retryable: false,
-    advice: 'Give it to somebody else (chown -R 10001:10001 PATH), or name a user for the sandbox',
+    advice: 'Give it to somebody else: chown -R 10001:10001 {path}',
   },
   workspace_foreign: {
     says: 'the workspace {path} is owned by uid {owner}; uid {uid} can not run commands as somebody else',
