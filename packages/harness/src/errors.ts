@@ -31,6 +31,11 @@ export const harnessErrors = {
     retryable: false,
     advice: 'Tell the agent what to do differently',
   },
+  no_such_job: {
+    says: 'this session has no job {number}',
+    retryable: false,
+    advice: 'List its jobs',
+  },
   aborted: { says: 'the run was stopped', retryable: false, advice: 'Send another prompt to go on' },
 } as const satisfies ErrorTable
 

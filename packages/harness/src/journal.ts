@@ -1,7 +1,7 @@
 /** The log's side of a tool call: `tool_started` is durable before it runs, `tool_finished` before a model reads it. */
 import type { CallId, ToolFinishedBody } from '@beige/protocol'
 import type { Session } from './session.ts'
-import type { ToolResult } from './tool.ts'
+import type { JobRef, ToolCall, ToolResult } from './tool.ts'
 import type { Journal } from './tool-pipeline.ts'
 
 export interface SessionJournal extends Journal {
@@ -25,16 +25,20 @@ export function createJournal(
     const [record] = await session.append(body)
     if (record) committed({ callId, seq: record.seq })
   }
+  const started = async (call: ToolCall, idempotent: boolean, job: JobRef | null) => {
+    await session.append({
+      type: 'tool_started',
+      call_id: call.callId,
+      name: call.name,
+      input: call.input,
+      idempotent,
+      ...(job ? { job } : {}),
+    })
+  }
   return {
-    started: async (call, tool) => {
-      await session.append({
-        type: 'tool_started',
-        call_id: call.callId,
-        name: call.name,
-        input: call.input,
-        idempotent: tool.idempotent,
-      })
-    },
+    // One that announces its effect may be run again until it has.
+    started: (call, tool) => started(call, tool.idempotent || tool.announces === true, null),
+    begun: (call, tool, job) => started(call, tool.idempotent, job),
     finished: (call, result) => answered(call.callId, result),
     answered,
   }

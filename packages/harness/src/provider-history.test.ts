@@ -11,6 +11,8 @@ import {
 } from '@beige/protocol'
 import { thinkingSignature } from '@beige/test-support'
 import { countTool, runBench, WIRES } from '../test/run-bench.ts'
+import { noticeRecord } from './jobs/session-notes.ts'
+import { toProviderHistory } from './provider-history.ts'
 import { run } from './run.ts'
 import type { Session } from './session.ts'
 
@@ -63,10 +65,16 @@ async function ruins(session: Session, roll: () => number): Promise<void> {
   const outcome = () => pick(['done', 'interrupted', 'unknown'] as const)
   const id = () => newEntryId(systemClock, systemRandom)
   const leaf = () => session.state().leaf
+  const maybeNotice = async () => {
+    if (roll() < 0.7) return
+    const text = `<notice>\n${pick(TEXTS)}\n</notice>`
+    await session.append(noticeRecord({ key: `k${roll()}`, text, after: leaf() }))
+  }
   for (let runs = Math.floor(roll() * 5); runs > 0; runs--) {
     const runId = id()
     const message: ResultBlock[] = [{ type: 'text', text: pick(TEXTS) }, ...(roll() < 0.2 ? [PIXEL] : [])]
     await session.append({ type: 'prompt', id: runId, parent_id: leaf(), message, origin: { kind: 'test' } })
+    await maybeNotice()
     for (let turns = Math.floor(roll() * 4); turns > 0; turns--) {
       const content: ContentBlock[] = []
       const model = pick(MODELS)
@@ -117,6 +125,7 @@ async function ruins(session: Session, roll: () => number): Promise<void> {
           outcome: outcome(),
         })
       }
+      await maybeNotice()
     }
     if (roll() < 0.7)
       await session.append({
@@ -141,3 +150,31 @@ for (const wire of WIRES) {
     }
   })
 }
+
+test('a notice keeps its place: in the message of the user that comes next, or as one of its own', async () => {
+  await using bench = await runBench([])
+  const session = await bench.session()
+  const target = { provider: 'fake', api: 'anthropic-messages', id: 'scripted', vision: true }
+  const history = () =>
+    toProviderHistory(session.state().entries, target, session.notes().notices).map(({ role, content }) =>
+      JSON.stringify([role, content]),
+    )
+  const tell = (text: string) =>
+    session.append(noticeRecord({ key: text, text, after: session.state().leaf }))
+  await bench.prompt(session, 'first')
+  await tell('at the beginning')
+  await session.append({
+    ...{ type: 'message', id: newEntryId(systemClock, systemRandom), parent_id: session.state().leaf },
+    ...{ role: 'assistant', content: [{ type: 'text', text: 'answer' }], stop_reason: 'end_turn' },
+  })
+  await tell('in between')
+  const before = history()
+  assert.match(before[0] ?? '', /first.*at the beginning/)
+  assert.match(before[2] ?? '', /^\["user".*in between/)
+  await bench.prompt(session, 'second')
+  const after = history()
+  assert.match(after[2] ?? '', /in between.*second/)
+  assert.deepEqual(after.slice(0, 2), before.slice(0, 2))
+  await tell('in between') // its key is known
+  assert.deepEqual(history(), after)
+})

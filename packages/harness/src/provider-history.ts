@@ -7,6 +7,7 @@
 import type { ContentBlock, ResultBlock, Usage } from '@beige/protocol'
 import type { CallState, Entry } from '@beige/sessions'
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from '@earendil-works/pi-ai'
+import type { Notice } from './jobs/session-notes.ts'
 
 /** The model that will read it; `vision` false: images become a line of text. */
 export type HistoryTarget = { provider: string; api: string; id: string; vision: boolean }
@@ -14,22 +15,51 @@ export type HistoryTarget = { provider: string; api: string; id: string; vision:
 type AssistantBlock = AssistantMessage['content'][number]
 type MessageEntry = Extract<Entry, { kind: 'message' }>
 
-export function toProviderHistory(entries: readonly Entry[], target: HistoryTarget): Message[] {
+/** `notices` are shown after the entry that they name: in the next message of the user, or as one of their own. */
+export function toProviderHistory(
+  entries: readonly Entry[],
+  target: HistoryTarget,
+  notices: readonly Notice[] = [],
+): Message[] {
   const usedIds = new Set<string>()
-  return entries.flatMap(entry => {
-    if (entry.kind === 'prompt') return [userMessage(entry.body.message, entry.body.context, target)]
-    if (entry.body.role === 'user') return [userMessage(resultBlocks(entry.body.content), undefined, target)]
-    return assistantTurn(entry, target, usedIds)
-  })
+  const messages: Message[] = []
+  let waiting: string[] = [] // for the next message of the user
+  for (const entry of entries) {
+    const due = notices.filter(notice => notice.after === entry.id).map(notice => notice.text)
+    const ofUser = entry.kind === 'prompt' || entry.body.role === 'user'
+    if (ofUser) {
+      messages.push(userMessage(saidBy(entry), [...contextOf(entry), ...due], waiting, target))
+      waiting = []
+      continue
+    }
+    messages.push(...noticeMessage(waiting), ...assistantTurn(entry, target, usedIds))
+    waiting = due
+  }
+  return [...messages, ...noticeMessage(waiting)]
 }
+
+function saidBy(entry: Entry): readonly ResultBlock[] {
+  return entry.kind === 'prompt' ? entry.body.message : resultBlocks(entry.body.content)
+}
+
+function contextOf(entry: Entry): string[] {
+  return entry.kind === 'prompt' && entry.body.context !== undefined ? [entry.body.context] : []
+}
+
+function noticeMessage(texts: readonly string[]): UserMessage[] {
+  if (texts.length === 0) return []
+  return [{ role: 'user', content: texts.map(textBlock), timestamp: 0 }]
+}
+
+const textBlock = (text: string) => ({ type: 'text', text: text.toWellFormed() }) as const
 
 function userMessage(
   message: readonly ResultBlock[],
-  context: string | undefined,
+  after: readonly string[],
+  before: readonly string[],
   target: HistoryTarget,
 ): UserMessage {
-  const content = shown(message, target)
-  if (context !== undefined) content.push({ type: 'text', text: context })
+  const content = [...before.map(textBlock), ...shown(message, target), ...after.map(textBlock)]
   if (content.length === 0) content.push({ type: 'text', text: '(empty message)' })
   return { role: 'user', content, timestamp: 0 }
 }

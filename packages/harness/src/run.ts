@@ -15,6 +15,7 @@ import {
 import type { AgentLoopConfig } from '@earendil-works/pi-agent-core'
 import type { Api, Model } from '@earendil-works/pi-ai'
 import { fail } from './errors.ts'
+import type { JobBook } from './jobs/job-book.ts'
 import { settleCalls } from './resume.ts'
 import type { Session } from './session.ts'
 import type { Hands, Tool } from './tool.ts'
@@ -38,6 +39,8 @@ export type RunParts = {
   tools: readonly Tool[]
   pipeline: Pipeline
   hands: Hands
+  /** The session's background work; absent: commands end with their calls. */
+  jobs?: JobBook
   cwd: string
   seenFiles: Map<string, string>
   /** Environment of the commands of a call. */

@@ -25,6 +25,7 @@ function bench(parts: { policy?: Policy; auditStart?: () => Promise<void>; tool?
   }
   const journal: Journal = {
     started: async () => void steps.push('tool_started'),
+    begun: async () => void steps.push('begun'),
     finished: async (_call, result) => void steps.push(`tool_finished ${result.outcome}`),
   }
   const tool: Tool = {

@@ -14,19 +14,23 @@ import {
 import { fail } from './errors.ts'
 import type { Locks } from './locks.ts'
 import type { Audit, AuditStory, Decision, Policy } from './policy.ts'
-import type { Tool, ToolCall, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
+import type { JobRef, Tool, ToolCall, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
 import { checkInput } from './tool-input.ts'
 
 /** The session's own record of a call; absent for calls that belong to another call (launchers, plugins). */
 export interface Journal {
   /** Durable before the call runs. */
   started(call: ToolCall, tool: Tool): Promise<void>
+  /** Durable before the effect of a tool that announces it; the newest of both counts. */
+  begun(call: ToolCall, tool: Tool, job: JobRef | null): Promise<void>
   /** Durable before the result reaches a model. */
   finished(call: ToolCall, result: ToolResult): Promise<void>
 }
 
 /** What the caller's side knows of a call. Nothing here comes from a payload. */
-export type CallContext = Omit<ToolContext, 'callId' | 'clock' | 'streams'> & { journal: Journal | null }
+export type CallContext = Omit<ToolContext, 'callId' | 'clock' | 'streams' | 'joins' | 'begins'> & {
+  journal: Journal | null
+}
 
 export interface Pipeline {
   readonly tools: ReadonlyMap<string, Tool>
@@ -76,7 +80,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
     const validCall: ToolCall = { ...call, input: checked.input }
     await audited(() => audit.start(story, decision), call.name)
-    await context.journal?.started(validCall, tool)
+    // What is joined has begun: the record that says so stays the newest.
+    if (!call.joins) await context.journal?.started(validCall, tool)
     const startedAt = clock.monotonic()
     const result = await execute(tool, validCall, context)
     await audited(
@@ -94,20 +99,38 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }
 
   async function execute(tool: Tool, call: ToolCall, context: CallContext): Promise<ToolResult> {
-    try {
-      using _held = await locked(tool, call.input, context)
-      context.signal.throwIfAborted()
-      return await tool.run(call.input, {
-        ...context,
-        callId: call.callId,
-        clock,
-        ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
-        ...(call.streams === undefined ? {} : { streams: call.streams }),
-      })
-    } catch (error) {
-      if (context.signal.aborted) return interrupted()
-      return thrown(error)
+    const unwritten: unknown[] = []
+    const begins = async (job: JobRef | null) => {
+      try {
+        await context.journal?.begun(call, tool, job)
+      } catch (error) {
+        unwritten.push(error)
+        throw error
+      }
     }
+    const result = await executed(tool, call, { ...context, begins }).catch((error: unknown) =>
+      context.signal.aborted ? interrupted() : thrown(error),
+    )
+    // It did not begin, and what can not be written down ends the run.
+    for (const error of unwritten) throw error
+    return result
+  }
+
+  async function executed(
+    tool: Tool,
+    call: ToolCall,
+    context: CallContext & Pick<ToolContext, 'begins'>,
+  ): Promise<ToolResult> {
+    using _held = await locked(tool, call.input, context)
+    context.signal.throwIfAborted()
+    return await tool.run(call.input, {
+      ...context,
+      callId: call.callId,
+      clock,
+      ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+      ...(call.streams === undefined ? {} : { streams: call.streams }),
+      ...(call.joins === undefined ? {} : { joins: call.joins }),
+    })
   }
 
   async function locked(tool: Tool, input: unknown, context: CallContext) {

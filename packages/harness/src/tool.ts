@@ -1,6 +1,7 @@
 /** What a tool is. One implementation serves every name and every route it is offered under (H40). */
 import type { CallId, CallOrigin, CallOutcome, Clock, ResultBlock, SessionId } from '@beige/protocol'
 import type { ExecClient } from '@beige/sandbox'
+import type { JobBook } from './jobs/job-book.ts'
 
 /** `details` is for people and programs, never shown to a model: `code`, `diff`, `exit_code`, `path`… */
 export type ToolResult = {
@@ -39,6 +40,9 @@ export interface Hands {
   open(signal: AbortSignal): Promise<{ exec: ExecClient; generation: string; workspace: string }>
 }
 
+/** A job of an exec endpoint as the log names it: `instance` is that of the endpoint. */
+export type JobRef = { scope: string; id: string; instance: string }
+
 /** What a program that calls a tool by its launcher is connected to. Absent when a model calls. */
 export interface CallStreams {
   stdin: AsyncIterable<Uint8Array>
@@ -59,6 +63,12 @@ export interface ToolContext {
   /** ETags of files that this session has seen, by canonical path. */
   readonly seenFiles: Map<string, string>
   readonly streams?: CallStreams
+  /** The session's background work. Absent where a call belongs to no session: its commands end with it. */
+  readonly jobs?: JobBook
+  /** The job that a former owner of the session began for this very call: it is joined, not begun again. */
+  readonly joins?: JobRef
+  /** Durable when it resolves: from now on the call has its effect, in this job or (null) without one. */
+  begins(job: JobRef | null): Promise<void>
   /** The newest output while it runs; throttled by whoever shows it. */
   progress(snapshot: string, bytes: number): void
 }
@@ -71,6 +81,11 @@ export interface Tool {
   /** False: an unknown outcome is told to the model and never repeated. */
   readonly idempotent: boolean
   readonly mode: 'shared' | 'exclusive'
+  /**
+   * True: nothing of it happens before it says `context.begins`, so until then the next owner may run it again, and
+   * afterwards with `context.joins`.
+   */
+  readonly announces?: boolean
   /** The path it works on, for locks: calls that share one wait for each other. */
   lock?(input: unknown): { path: string; mode: 'shared' | 'exclusive' } | null
   /**
@@ -89,4 +104,6 @@ export type ToolCall = {
   parent?: CallId
   streams?: CallStreams
   cwd?: string
+  /** Begun by a former owner of the session. */
+  joins?: JobRef
 }

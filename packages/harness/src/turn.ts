@@ -67,6 +67,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       env: parts.callEnv(call.callId, parts.runId),
       seenFiles: parts.seenFiles,
       journal,
+      ...(parts.jobs ? { jobs: parts.jobs } : {}),
       progress: (snapshot, bytes) => {
         if (clock.monotonic() - shownAt < PROGRESS_EVERY_MS) return
         shownAt = clock.monotonic()
@@ -137,12 +138,16 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   })
   const history = (system: SystemMessage): Message[] => [
     system,
-    ...toProviderHistory(session.state().entries, {
-      provider: parts.model.provider,
-      api: parts.model.api,
-      id: parts.model.id,
-      vision: parts.model.input.includes('image'),
-    }),
+    ...toProviderHistory(
+      session.state().entries,
+      {
+        provider: parts.model.provider,
+        api: parts.model.api,
+        id: parts.model.id,
+        vision: parts.model.input.includes('image'),
+      },
+      session.notes().notices,
+    ),
   ]
 
   const config = (system: SystemMessage): AgentLoopConfig => ({
@@ -150,7 +155,10 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     sessionId: session.log.id,
     toolExecution: 'parallel', // our own locks keep exclusive calls alone and in place
     convertToLlm: messages => messages.filter(isProviderMessage),
-    prepareRequest: () => ({ context: { messages: history(system), tools: loopTools } }),
+    prepareRequest: async () => {
+      await parts.jobs?.boundary(signal)
+      return { context: { messages: history(system), tools: loopTools } }
+    },
     finishTurn: () => {
       if (signal.aborted) return { action: 'end' }
       if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined

@@ -147,7 +147,7 @@ export function typesOf(records: readonly SessionRecord[]): string[] {
   return records.map(record => record.type)
 }
 
-function sessionId(text: string): SessionId {
+export function sessionId(text: string): SessionId {
   if (!isSessionId(text)) throw new Error(`not an id: ${text}`)
   return text
 }

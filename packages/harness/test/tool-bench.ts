@@ -47,6 +47,7 @@ export async function withTools(
     clock: systemClock,
     env: {},
     seenFiles,
+    begins: async () => {},
     progress: snapshot => progress.push(snapshot),
   })
   try {

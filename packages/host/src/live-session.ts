@@ -1,5 +1,5 @@
 /** One session that is live in this process: its log, its viewers and the run in flight. */
-import { closeRun, type RunResult, run, type Session } from '@beige/harness'
+import { closeRun, createJobBook, type RunResult, run, type Session, stampedHands } from '@beige/harness'
 import type { Clock, EntryId, Frame, Random, SessionId } from '@beige/protocol'
 import { SERVE_PROTOCOL } from '@beige/protocol'
 import { handleCommand } from './commands/index.ts'
@@ -45,6 +45,8 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   let inFlight: RunInFlight | null = null
   let systemPrompt: Promise<string> | null = null
   const stopping = new AbortController()
+  const hands = stampedHands(session, setup.hands)
+  const jobs = createJobBook({ session, hands, clock, ...(setup.jobs ? { settings: setup.jobs } : {}) })
 
   async function systemPromptOnce(signal: AbortSignal): Promise<string> {
     systemPrompt ??= setup.systemPrompt(signal)
@@ -67,7 +69,8 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         systemPrompt: systemPromptOnce,
         tools: setup.tools,
         pipeline: setup.pipeline,
-        hands: setup.hands,
+        hands,
+        jobs,
         cwd: setup.workdir,
         seenFiles,
         callEnv: setup.callEnv,
@@ -119,6 +122,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     close: async reason => {
       stopping.abort(reason)
       await inFlight?.ended.catch(() => {})
+      await jobs.close()
       setup.router.release(session.log.id)
       try {
         await setup.close?.() // before the next owner may come and find it in use

@@ -1,5 +1,5 @@
 /** What a host needs to know to run turns of one session; made by whoever starts the host. */
-import type { Hands, Pipeline, RunParts, Session, Tool } from '@beige/harness'
+import type { Hands, JobSettings, Pipeline, RunParts, Session, Tool } from '@beige/harness'
 import type { ModelRouter } from '@beige/models'
 import type { CallId, EntryId } from '@beige/protocol'
 
@@ -19,6 +19,8 @@ export type SessionSetup = {
   systemPrompt: (signal: AbortSignal) => Promise<string>
   /** The moving facts that go with a prompt and are stored in its record. */
   promptContext?: (signal: AbortSignal) => Promise<string | undefined>
+  /** How long commands may be silent or run, and whether they outlive this process. */
+  jobs?: Partial<JobSettings>
   callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
   /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
   openRun: 'resume' | 'close'

@@ -1,15 +1,20 @@
-/** The harness's own names: `edit` and `bash`. What they do is in edit.ts and command.ts. */
-import { arr, bool, int, obj, opt, str } from '@earendil-works/pi-schema'
+/** The harness's own names: `edit`, `bash` and `bash_job`. What they do is in edit.ts, command.ts and job-actions.ts. */
+import { arr, bool, int, obj, oneOf, opt, str } from '@earendil-works/pi-schema'
+import { MAX_LINES } from '../output/index.ts'
 import type { Tool } from '../tool.ts'
 import { runCommand } from './command.ts'
+import type { JobWords } from './command-as-job.ts'
 import { defineTool } from './define-tool.ts'
 import { editFile } from './edit.ts'
 import type { EditNames } from './edit-problems.ts'
+import { askJob } from './job-actions.ts'
 import { tidyPath } from './paths.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 
 const DEFAULT_TIMEOUT_MS = 1_800_000
 const MAX_TIMEOUT_MS = 2_147_483_647 // of exec/2
+const DEFAULT_WAIT_MS = 60_000
+const MAX_WAIT_MS = 600_000
 const MAX_EDITS = 64
 
 const EDIT_NAMES: EditNames = {
@@ -68,20 +73,67 @@ const bashSchema = obj({
       minimum: 1,
       maximum: MAX_TIMEOUT_MS,
       default: DEFAULT_TIMEOUT_MS,
-      description: 'Ends the command, and all that it started, after this time',
+      description: 'After this time it goes on as a numbered job (where there are no jobs: it is ended)',
     }),
   ),
+  run_in_background: opt(
+    bool({ default: false, description: 'Makes it a numbered job at once; you are told when it ends' }),
+  ),
 })
+
+const WORDS: JobWords = { goOn: () => 'bash_job waits for it or kills it' }
 
 export function bashTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'bash',
     description:
-      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a shell of its own: cd and variables do not last.',
+      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a shell of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job, see bash_job.',
     schema: bashSchema,
     idempotent: false,
+    announces: true,
     mode: 'exclusive',
-    run: ({ command, cwd, timeout_ms = DEFAULT_TIMEOUT_MS }, context) =>
-      runCommand({ text: command }, { cwd, timeoutMs: timeout_ms }, context, facts),
+    run: (
+      { command, cwd, timeout_ms = DEFAULT_TIMEOUT_MS, run_in_background: background = false },
+      context,
+    ) =>
+      runCommand({ text: command }, { cwd, timeoutMs: timeout_ms, background, words: WORDS }, context, facts),
+  })
+}
+
+const bashJobSchema = obj({
+  action: opt(
+    oneOf(['wait', 'output', 'kill', 'list'], {
+      default: 'wait',
+      description:
+        'wait: until it ends, with its output since you last saw it; output: a part of all its output; kill: ends it and all that it started; list: all jobs',
+    }),
+  ),
+  job: opt(int({ minimum: 1, description: 'Number of the job; default: the one that runs' })),
+  timeout_ms: opt(
+    int({
+      minimum: 1,
+      maximum: MAX_WAIT_MS,
+      default: DEFAULT_WAIT_MS,
+      description: 'wait: at most so long; the job goes on',
+    }),
+  ),
+  offset: opt(int({ minimum: 0, description: 'output: byte to begin at; default: 0' })),
+  limit: opt(
+    int({ minimum: 1, maximum: MAX_LINES, default: MAX_LINES, description: 'output: at most so many lines' }),
+  ),
+})
+
+export function bashJobTool(): Tool {
+  return defineTool({
+    name: 'bash_job',
+    description:
+      'Waits for a numbered job of bash, shows its output, or kills it. A job that ends by itself is told to you without asking.',
+    schema: bashJobSchema,
+    idempotent: true,
+    mode: 'shared',
+    run: (
+      { action = 'wait', job, timeout_ms: timeoutMs = DEFAULT_WAIT_MS, offset = 0, limit = MAX_LINES },
+      context,
+    ) => askJob({ action, job, timeoutMs, offset, limit, words: WORDS }, context),
   })
 }

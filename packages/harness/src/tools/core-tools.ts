@@ -1,16 +1,21 @@
 /** The gateway's names: `patch` and `exec`. What they do is in edit.ts and command.ts, as for `edit` and `bash` (H40). */
-import { arr, bool, int, obj, opt, str } from '@earendil-works/pi-schema'
+import { arr, bool, int, obj, oneOf, opt, str } from '@earendil-works/pi-schema'
+import { MAX_LINES } from '../output/index.ts'
 import type { Tool } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
-import { runCommand } from './command.ts'
+import { type CommandInput, runCommand } from './command.ts'
+import type { JobWords } from './command-as-job.ts'
 import { defineTool } from './define-tool.ts'
 import { editFile } from './edit.ts'
 import type { EditNames } from './edit-problems.ts'
+import { askJob } from './job-actions.ts'
 import { tidyPath } from './paths.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 
 const DEFAULT_TIMEOUT_S = 900
 const MAX_TIMEOUT_S = 2_147_483 // 2^31 ms, the limit of exec/2
+const DEFAULT_WAIT_S = 60
+const MAX_WAIT_S = 600
 const MAX_EDITS = 64
 
 const PATCH_NAMES: EditNames = {
@@ -70,33 +75,57 @@ const execSchema = obj({
     int({
       minimum: 1,
       maximum: MAX_TIMEOUT_S,
-      default: DEFAULT_TIMEOUT_S,
-      description: 'Seconds after which the command, and all that it started, is ended',
+      description: `Seconds (default ${DEFAULT_TIMEOUT_S}) after which it goes on as a numbered job (where there are no jobs: it is ended); with job: how long to wait (default ${DEFAULT_WAIT_S})`,
     }),
   ),
+  background: opt(
+    bool({ default: false, description: 'Makes it a numbered job at once; you are told when it ends' }),
+  ),
+  job: opt(int({ minimum: 1, description: 'Instead of a command: number of a job' })),
+  action: opt(
+    oneOf(['wait', 'output', 'kill', 'list'], {
+      description:
+        'Of a job (default wait). wait: until it ends, with its output since you last saw it; output: a part of all its output; kill: ends it and all that it started; list: all jobs',
+    }),
+  ),
+  offset: opt(int({ minimum: 0, description: 'output: byte to begin at; default: 0' })),
+  limit: opt(
+    int({ minimum: 1, maximum: MAX_LINES, default: MAX_LINES, description: 'output: at most so many lines' }),
+  ),
 })
+
+const WORDS: JobWords = {
+  goOn: job => `exec with job: ${job} waits for it, with action: "kill" kills it`,
+}
+const NEITHER = 'give either command, a text for the shell, or args, a program and its arguments'
 
 export function execTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a process of its own: cd and variables do not last.',
+      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a process of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job: wait for it, read it or kill it with job and action; you are told when it ends.',
     schema: execSchema,
     idempotent: false,
+    announces: true,
     mode: 'exclusive',
-    async run({ command, args, cwd, timeout = DEFAULT_TIMEOUT_S }, context) {
-      const options = { cwd, timeoutMs: timeout * 1000 }
+    async run(input, context) {
+      const { command, args, cwd, timeout, job, action, background = false } = input
       const [program, ...rest] = args ?? []
-      if (command !== undefined && program === undefined) {
-        return await runCommand({ text: command }, options, context, facts)
+      const commands = Number(command !== undefined) + Number(program !== undefined)
+      if (job !== undefined || action !== undefined) {
+        if (commands > 0) return errorResult('invalid_input', 'job and action go without a command')
+        const { offset = 0, limit = MAX_LINES } = input
+        const timeoutMs = Math.min(timeout ?? DEFAULT_WAIT_S, MAX_WAIT_S) * 1000
+        return await askJob(
+          { action: action ?? 'wait', job, timeoutMs, offset, limit, words: WORDS },
+          context,
+        )
       }
-      if (command === undefined && program !== undefined) {
-        return await runCommand({ argv: [program, ...rest] }, options, context, facts)
-      }
-      return errorResult(
-        'invalid_input',
-        'give either command, a text for the shell, or args, a program and its arguments',
-      )
+      if (commands !== 1) return errorResult('invalid_input', NEITHER)
+      const what: CommandInput =
+        program === undefined ? { text: command ?? '' } : { argv: [program, ...rest] }
+      const timeoutMs = (timeout ?? DEFAULT_TIMEOUT_S) * 1000
+      return await runCommand(what, { cwd, timeoutMs, background, words: WORDS }, context, facts)
     },
   })
 }

@@ -3,20 +3,24 @@ import { compile, type Schema, type Static } from '@earendil-works/pi-schema'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 
-export type ToolDefinition<S extends Schema> = Pick<Tool, 'name' | 'description' | 'idempotent' | 'mode'> & {
+export type ToolDefinition<S extends Schema> = Pick<
+  Tool,
+  'name' | 'description' | 'idempotent' | 'announces' | 'mode'
+> & {
   schema: S
   lock?(input: Static<S>): { path: string; mode: 'shared' | 'exclusive' }
   run(input: Static<S>, context: ToolContext): Promise<ToolResult>
 }
 
 export function defineTool<S extends Schema>(definition: ToolDefinition<S>): Tool {
-  const { name, description, idempotent, mode, schema } = definition
+  const { name, description, idempotent, announces = false, mode, schema } = definition
   const validator = compile(schema)
   return {
     name,
     description,
     inputSchema: schema,
     idempotent,
+    announces,
     mode,
     lock: input => (validator.check(input) && definition.lock?.(input)) || null,
     async run(input, context) {

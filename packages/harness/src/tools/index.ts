@@ -6,7 +6,7 @@
  * const pipeline = createPipeline({ tools: toolset('coding'), policy, audit, clock, locks })
  */
 import type { Tool } from '../tool.ts'
-import { bashTool, editTool } from './coding-tools.ts'
+import { bashJobTool, bashTool, editTool } from './coding-tools.ts'
 import { execTool, patchTool } from './core-tools.ts'
 import { readTool } from './read.ts'
 import { createSandboxFacts } from './sandbox-facts.ts'
@@ -17,6 +17,9 @@ export type ToolsetName = 'coding' | 'core'
 /** Sorted by name; names, schemas and descriptions are the same bytes each time and for every sandbox. */
 export function toolset(name: ToolsetName): Tool[] {
   const facts = createSandboxFacts()
-  const own = name === 'coding' ? [editTool(facts), bashTool(facts)] : [patchTool(facts), execTool(facts)]
+  const own =
+    name === 'coding'
+      ? [editTool(facts), bashTool(facts), bashJobTool()]
+      : [patchTool(facts), execTool(facts)]
   return [...own, readTool(facts), writeTool(facts)].sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -14,7 +14,7 @@ export function tidyPath(path: string): string {
   return (path.startsWith('@') ? path.slice(1) : path).replace(EXOTIC_SPACES, ' ')
 }
 
-export type Place = { exec: ExecClient; path: string }
+export type Place = { exec: ExecClient; generation: string; path: string }
 export type Placed = { ok: true; place: Place } | { ok: false; result: ToolResult }
 
 /** Opens the sandbox and makes `input` absolute. Relative means `context.cwd`; `..` is resolved before links are. */
@@ -30,7 +30,7 @@ export async function placeOf(input: string, context: ToolContext, facts: Sandbo
     return { ok: false, result: errorResult('not_found', text) }
   }
   const path = posix.resolve(context.cwd, home === null ? tidy : `${home}/${tidy.slice(2)}`)
-  return { ok: true, place: { exec: opened.exec, path } }
+  return { ok: true, place: { exec: opened.exec, generation: opened.generation, path } }
 }
 
 function whatIsWrong(path: string): string | null {

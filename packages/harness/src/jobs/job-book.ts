@@ -1,0 +1,227 @@
+/**
+ * The background work of one session in this process: which commands became numbered jobs, what they said since it was last
+ * told, and that they ended. What it knows durably is in the session's notes; whoever owns the session next goes on from there.
+ */
+import { type Clock, isError } from '@beige/protocol'
+import type { ExecClient, ExecEnd, JobName, JobOffsets } from '@beige/sandbox'
+import { fail } from '../errors.ts'
+import type { Session } from '../session.ts'
+import type { Hands } from '../tool.ts'
+import { createJobSink, type JobSink } from './job-sink.ts'
+import { dueNotices } from './job-texts.ts'
+import {
+  endedRecord,
+  type JobEnd,
+  type NumberedJob,
+  nextNumber,
+  noticeRecord,
+  numberedRecord,
+  runningJobs,
+} from './session-notes.ts'
+
+export const MAX_RUNNING_JOBS = 64
+const DEFAULT_SILENT_MS = 60_000
+const DEFAULT_LIFETIME_MS = 24 * 3600_000
+const STOP_MS = 15_000 // for the endpoint to say that nothing of a job is left
+const RESTARTED = 'its sandbox was restarted'
+
+export type JobSettings = {
+  /** A command that says nothing for so long becomes a job. */
+  silentMs: number
+  /** When a command that nobody ended is killed. */
+  lifetimeMs: number
+  /** True where the session is durable: commands go on when their agent dies, and its successor joins them. */
+  keep: boolean
+}
+
+/** A command that runs as a job of the endpoint and may get a number. */
+export type RunningCommand = {
+  name: JobName
+  instance: string
+  command: string
+  startedAt: number
+  exec: ExecClient
+  sink: JobSink
+  /** Reads on by itself; rejects when it can not be read any more. */
+  ended: Promise<ExecEnd>
+  /** Ends the reading, not the job. */
+  letGo(): void
+}
+
+export interface JobBook {
+  readonly settings: JobSettings
+  readonly clock: Clock
+  /** The scope of its jobs: the session's id. */
+  readonly scope: string
+  readonly all: ReadonlyMap<number, NumberedJob>
+  isFull(): boolean
+  /** Makes a running command a numbered job, durably. One that has a number already keeps it. */
+  adopt(command: RunningCommand): Promise<NumberedJob>
+  /** Resolves with the job as it is when it has ended, or after `timeoutMs`; rejects when `signal` fires. Its end is told. */
+  wait(number: number, timeoutMs: number, signal: AbortSignal): Promise<Reported>
+  /** Resolves when nothing of it runs. Its end is told. */
+  kill(number: number, signal: AbortSignal): Promise<Reported>
+  /** At a boundary: watches what a former owner left, and records what the model is to be told. */
+  boundary(signal: AbortSignal): Promise<void>
+  /** Stops watching. What is kept runs on. */
+  close(): Promise<void>
+}
+
+/** A job with its output since the last report. */
+export type Reported = { job: NumberedJob; output: string; totalBytes: number }
+
+type Watch = {
+  sink: JobSink
+  letGo(): void
+  /** Resolves when its end is recorded, or it can not be watched any more. */
+  over: Promise<void>
+  told: boolean
+}
+
+export function createJobBook(parts: {
+  session: Session
+  hands: Hands
+  clock: Clock
+  settings?: Partial<JobSettings>
+}): JobBook {
+  const { session, hands, clock } = parts
+  const settings: JobSettings = {
+    silentMs: DEFAULT_SILENT_MS,
+    lifetimeMs: DEFAULT_LIFETIME_MS,
+    keep: true,
+    ...parts.settings,
+  }
+  const watches = new Map<number, Watch>()
+  let closed = false
+
+  const jobOf = (number: number): NumberedJob => {
+    const job = session.notes().jobs.get(number)
+    if (!job) throw fail('no_such_job', { number })
+    return job
+  }
+
+  async function recordEnd(number: number, end: JobEnd, durationMs: number | null, watch: Watch | null) {
+    if (jobOf(number).ended) return
+    const tail = watch?.sink.tail() ?? ''
+    await session.append(endedRecord(number, { end, durationMs, tail, told: watch?.told ?? false }))
+  }
+
+  function watch(job: NumberedJob, sink: JobSink, ended: Promise<ExecEnd>, letGo: () => void): Watch {
+    const watching: Watch = { sink, letGo, told: false, over: Promise.resolve() }
+    const over = async () => {
+      try {
+        const end = await ended
+        if (closed) return
+        await recordEnd(job.number, endOf(end), clock.now() - job.startedAt, watching)
+      } catch (error) {
+        // What can not be read, or not be written now, is asked for again at the next boundary.
+        watches.delete(job.number)
+        if (isError(error, 'gone', 'not_found') && !closed) {
+          await recordEnd(job.number, { how: 'gone', reason: error.message }, null, null).catch(() => {})
+        }
+      }
+    }
+    watching.over = over()
+    watches.set(job.number, watching)
+    return watching
+  }
+
+  /** The watch of a job that runs; null where it has ended, maybe just now. */
+  async function watched(job: NumberedJob, signal: AbortSignal): Promise<Watch | null> {
+    const known = watches.get(job.number)
+    if (known || job.ended) return known ?? null
+    const { exec, generation } = await hands.open(signal)
+    if (generation !== job.instance) {
+      await recordEnd(job.number, { how: 'gone', reason: RESTARTED }, null, null)
+      return null
+    }
+    const sink = createJobSink(
+      () => clock.monotonic(),
+      () => {},
+    )
+    const reading = new AbortController()
+    const from: JobOffsets = { stdout: 0, stderr: 0 }
+    const ended = exec.followJob(nameOf(job), from, chunk => sink.take(chunk), reading.signal)
+    return watch(job, sink, ended, () => reading.abort())
+  }
+
+  function reported(number: number, one: Watch | null): Reported {
+    const { text = '' } = one?.sink.report() ?? {}
+    return { job: jobOf(number), output: text, totalBytes: one?.sink.totalBytes ?? 0 }
+  }
+
+  return {
+    settings,
+    clock,
+    scope: session.log.id,
+    get all() {
+      return session.notes().jobs
+    },
+    isFull: () => runningJobs(session.notes()).length >= MAX_RUNNING_JOBS,
+    async adopt({ name, instance, command, startedAt, exec, sink, ended, letGo }) {
+      const notes = session.notes()
+      let job = [...notes.jobs.values()].find(one => one.id === name.id)
+      if (!job) {
+        const number = nextNumber(notes)
+        await session.append(numberedRecord({ number, ...name, instance, command, startedAt }))
+        job = jobOf(number)
+      }
+      // Where it has just ended there is nothing to keep, and where it was kept from the start nothing to ask.
+      if (!settings.keep) await exec.keepJob(name, AbortSignal.timeout(STOP_MS)).catch(ignoreEnded)
+      sink.quiet()
+      watch(job, sink, ended, letGo)
+      return job
+    },
+    async wait(number, timeoutMs, signal) {
+      const one = await watched(jobOf(number), signal)
+      if (!one || jobOf(number).ended) return reported(number, one)
+      one.told = true // should it end now, this call says so
+      const over = new AbortController()
+      try {
+        await Promise.race([one.over, clock.sleep(timeoutMs, AbortSignal.any([signal, over.signal]))])
+      } finally {
+        over.abort()
+        if (!jobOf(number).ended) one.told = false
+      }
+      return reported(number, one)
+    },
+    async kill(number, signal) {
+      const job = jobOf(number)
+      const one = await watched(job, signal)
+      if (!one || jobOf(number).ended) return reported(number, one)
+      one.told = true
+      const { exec } = await hands.open(signal)
+      await exec.killJob(nameOf(job), AbortSignal.timeout(STOP_MS))
+      await one.over
+      return reported(number, one)
+    },
+    async boundary(signal) {
+      for (const job of runningJobs(session.notes())) {
+        // A place that can not be opened now is no reason to fail a run that may not need it.
+        await watched(job, signal).catch(error => {
+          if (isError(error, 'storage', 'session_superseded')) throw error
+        })
+      }
+      const { leaf } = session.state()
+      const due = dueNotices(session.notes())
+      if (due.length > 0) await session.append(...due.map(one => noticeRecord({ ...one, after: leaf })))
+    },
+    async close() {
+      closed = true
+      for (const one of watches.values()) one.letGo()
+      await Promise.all([...watches.values()].map(one => one.over))
+    },
+  }
+}
+
+function nameOf({ id, scope }: NumberedJob): JobName {
+  return { id, scope }
+}
+
+function endOf({ exitCode, signal, timedOut }: ExecEnd): JobEnd {
+  return { how: 'exited', exit_code: exitCode, signal, timed_out: timedOut }
+}
+
+function ignoreEnded(error: unknown): void {
+  if (!isError(error, 'conflict', 'not_found', 'gone')) throw error
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { execdMissing } from '@beige/test-support'
+import { withJobs } from '../../test/job-bench.ts'
+import { codeOf, textOf } from '../../test/tool-bench.ts'
+
+const reason = execdMissing()
+const options = { skip: reason ? `absent: execd (${reason})` : false }
+const never = () => AbortSignal.timeout(60_000)
+const file = (root: string, name: string) => readFileSync(join(root, name), 'utf8')
+const go = (root: string) => writeFileSync(join(root, 'go'), '')
+/** Says `ready`, then waits until the test lets it. */
+const WAITS = 'echo ready; while [ ! -e go ]; do sleep 0.02; done; echo went'
+
+test('a command is a job named by its call, written down before it has its effect', options, () =>
+  withJobs({}, async ({ call, begun, callId, session, exec, jobs }) => {
+    const id = callId()
+    const result = await call('bash', { command: 'echo hi; exit 3' }, { callId: id })
+    assert.equal(textOf(result), 'hi\n[exit code 3]')
+    assert.deepEqual(
+      begun.map(job => [job?.id, job?.scope]),
+      [[id, session.log.id]],
+    )
+    assert.equal((await exec.jobState({ id, scope: session.log.id }, never())).exit_code, 3)
+    assert.equal(jobs.all.size, 0)
+  }),
+)
+
+for (const [tool, background] of [
+  ['bash', { run_in_background: true }],
+  ['exec', { background: true }],
+] as const) {
+  test(`${tool}: in the background it is a numbered job at once`, options, () =>
+    withJobs({}, async ({ root, call, custom }) => {
+      const ask = (input: object) => call(tool === 'bash' ? 'bash_job' : 'exec', input)
+      const started = await call(tool, { command: WAITS, ...background })
+      assert.match(textOf(started), /\[running as job 1; .* waits for it/)
+      assert.deepEqual([started.isError, started.details.job], [false, 1])
+      assert.match(textOf(await ask({ action: 'list' })), /^Jobs:\n1 {2}running .* {2}echo ready; while/)
+      const waiting = ask({ job: 1 })
+      go(root)
+      assert.match(textOf(await waiting), /went\n\[job 1 ended: exit code 0 after .*\]$/)
+      assert.equal(custom('beige.job').length, 2)
+      const all = await ask({ job: 1, action: 'output' })
+      assert.match(textOf(all), /^ready\nwent\n\[bytes 0 to 11, counted from 0; that is all so far/)
+      const part = await ask({ job: 1, action: 'output', limit: 1 })
+      assert.match(textOf(part), /^ready\n\[bytes 0 to 6, .* go on with offset=6;/)
+      assert.match(textOf(await ask({ job: 1, action: 'output', offset: 6 })), /^went\n/)
+      assert.match(textOf(await ask({ action: 'list' })), /1 {2}exit code 0/)
+      const unknown = await ask({ job: 9 })
+      assert.deepEqual([codeOf(unknown), /no job 9\. Jobs:\n1 /.test(textOf(unknown))], ['not_found', true])
+    }),
+  )
+}
+
+test('silent for long, it becomes a job with what it said so far', options, () =>
+  withJobs({ silentMs: 150 }, async ({ root, call }) => {
+    const result = await call('bash', { command: WAITS })
+    assert.match(
+      textOf(result),
+      /^ready\n\[running as job 1 after 150 ms without output; bash_job waits for it or kills it\]$/,
+    )
+    go(root)
+    assert.match(textOf(await call('bash_job', {})), /^went\n\[job 1 ended: exit code 0/)
+  }),
+)
+
+test('past its timeout it becomes a job and goes on', options, () =>
+  withJobs({}, async ({ root, call }) => {
+    const result = await call('bash', { command: WAITS, timeout_ms: 150 })
+    assert.match(textOf(result), /\[running as job 1 past its timeout of 150 ms;/)
+    const still = await call('bash_job', { timeout_ms: 50 })
+    assert.match(textOf(still), /\[job 1 still runs after 50 ms more; /)
+    go(root)
+    assert.match(textOf(await call('bash_job', {})), /went\n\[job 1 ended: exit code 0/)
+  }),
+)
+
+test('H20 a job is killed with all that it started, and the same when repeated', options, () =>
+  withJobs({}, async ({ root, call }) => {
+    const command = 'setsid sleep 1000 & echo $! > pid; echo ready; sleep 1000'
+    await call('bash', { command, run_in_background: true })
+    const deadline = Date.now() + 10_000
+    for (let all = ''; !all.startsWith('ready'); assert.ok(Date.now() < deadline)) {
+      all = textOf(await call('bash_job', { action: 'output' }))
+    }
+    const killed = await call('bash_job', { action: 'kill' })
+    assert.match(textOf(killed), /^(ready\n)?\[job 1 ended: killed by SIG(TERM|KILL) after /)
+    assert.throws(() => process.kill(Number(file(root, 'pid')), 0))
+    assert.match(textOf(await call('bash_job', { action: 'kill', job: 1 })), /\[job 1 ended: killed by SIG/)
+  }),
+)
+
+test('H20 an abort of a command that is a job leaves nothing running', options, () =>
+  withJobs({}, async ({ root, call, jobs }) => {
+    const abort = new AbortController()
+    const command = 'setsid sleep 1000 & echo $! > pid; echo ready; sleep 1000'
+    const progress = (snapshot: string) => {
+      if (snapshot.includes('ready')) abort.abort()
+    }
+    const result = await call('bash', { command }, { signal: abort.signal, progress })
+    assert.deepEqual([result.outcome, textOf(result)], ['interrupted', 'ready\n[interrupted]'])
+    assert.throws(() => process.kill(Number(file(root, 'pid')), 0))
+    assert.equal(jobs.all.size, 0)
+  }),
+)
+
+test('what ended by itself is told once, at the next boundary', options, () =>
+  withJobs({}, async ({ root, call, jobs, custom }) => {
+    await call('bash', { command: WAITS, run_in_background: true })
+    await call('bash', { command: 'echo seen', run_in_background: true })
+    await call('bash_job', { job: 2 }) // its end is the result of this call
+    await jobs.boundary(never())
+    assert.deepEqual(custom('beige.notice'), [])
+    go(root)
+    const deadline = Date.now() + 10_000
+    while (!jobs.all.get(1)?.ended) {
+      assert.ok(Date.now() < deadline)
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await jobs.boundary(never())
+    await jobs.boundary(never())
+    const notices = custom('beige.notice')
+    assert.equal(notices.length, 1)
+    assert.match(
+      JSON.stringify(notices),
+      /Background job 1 ended: exit code 0 after .*Command: echo ready.*went/,
+    )
+  }),
+)
+
+test('the next owner watches what the last one left, and is told of what ended meanwhile', options, () =>
+  withJobs({}, async first => {
+    await first.call('bash', { command: WAITS, run_in_background: true })
+    await first.call('bash', { command: 'echo meanwhile', run_in_background: true })
+    await first.jobs.close()
+    const next = await first.successor()
+    await next.jobs.boundary(never())
+    go(first.root)
+    const waited = await next.call('bash_job', { job: 1 })
+    assert.match(textOf(waited), /ready\nwent\n\[job 1 ended: exit code 0/)
+    await next.call('bash', { command: 'true', run_in_background: true })
+    assert.equal(next.jobs.all.size, 3, 'numbers go on')
+    await next.call('bash_job', { job: 2 })
+  }),
+)
+
+test('a call is joined by its job: running, finished, never begun, and gone', options, () =>
+  withJobs({}, async first => {
+    const command = `echo x >> count; ${WAITS}`
+    const { instance } = (await first.exec.health(never())) ?? { instance: '' }
+    const started = { callId: first.callId() }
+    const job = { scope: first.session.log.id, id: started.callId, instance }
+    const dies = new AbortController()
+    const began = Promise.withResolvers<void>()
+    void first
+      .call('bash', { command }, { ...started, progress: () => began.resolve(), signal: dies.signal })
+      .catch(() => {})
+    await began.promise
+
+    const next = await first.successor()
+    const joining = next.call('bash', { command }, { ...started, joins: job })
+    go(first.root)
+    assert.equal(textOf(await joining), 'ready\nwent')
+    assert.equal(textOf(await next.call('bash', { command }, { ...started, joins: job })), 'ready\nwent')
+    assert.equal(file(first.root, 'count'), 'x\n')
+    assert.deepEqual(next.begun, [], 'what is joined has begun long ago')
+
+    const never_begun = { ...job, id: next.callId() }
+    const begun = await next.call(
+      'bash',
+      { command: 'echo y >> count' },
+      { callId: next.callId(), joins: never_begun },
+    )
+    assert.equal(textOf(begun), '(no output)')
+    assert.equal(file(first.root, 'count'), 'x\ny\n')
+
+    const elsewhere = { ...job, id: next.callId(), instance: 'another' }
+    const gone = await next.call('bash', { command: 'echo z >> count' }, { joins: elsewhere })
+    assert.deepEqual([gone.outcome, codeOf(gone)], ['unknown', 'unknown_outcome'])
+    assert.match(textOf(gone), /outcome unknown.*started anew/)
+    assert.equal(file(first.root, 'count'), 'x\ny\n')
+  }),
+)
+
+test('H30 a job whose output nobody could keep is bounded, and says how much is missing', options, () =>
+  withJobs({}, async ({ call }) => {
+    const result = await call('bash', { command: 'head -c 67108864 /dev/zero | tr "\\0" x; echo; echo end' })
+    const text = textOf(result)
+    assert.ok(Buffer.byteLength(text) <= 51_200)
+    assert.ok(text.endsWith('x\nend'))
+    assert.equal(result.details.output_bytes, 67_108_864 + 5)
+  }),
+)

@@ -1,0 +1,82 @@
+/** What can be done with numbered jobs: wait, output, kill, list. `bash_job` and the job fields of `exec` are its two namings. */
+import { type JobBook, MAX_RUNNING_JOBS, type Reported } from '../jobs/job-book.ts'
+import { readJobOutput } from '../jobs/job-output.ts'
+import { durationText, endedText, listedText } from '../jobs/job-texts.ts'
+import { runningJobs } from '../jobs/session-notes.ts'
+import type { ToolContext, ToolResult } from '../tool.ts'
+import { errorResult } from '../tool-pipeline.ts'
+import type { JobWords } from './command-as-job.ts'
+import { textResult } from './define-tool.ts'
+
+const MAX_LISTED = 2 * MAX_RUNNING_JOBS // the newest ones
+
+export type JobAction = 'wait' | 'output' | 'kill' | 'list'
+
+export type JobQuestion = {
+  action: JobAction
+  /** Absent: the one that runs, where it is the only one. */
+  job: number | undefined
+  timeoutMs: number
+  offset: number
+  limit: number
+  words: JobWords
+}
+
+export async function askJob(question: JobQuestion, context: ToolContext): Promise<ToolResult> {
+  const { jobs } = context
+  if (!jobs) return errorResult('invalid_input', 'this call belongs to no session, so there are no jobs')
+  if (question.action === 'list') return textResult(listed(jobs), { jobs: jobs.all.size })
+  const number = question.job ?? onlyRunning(jobs)
+  if (number === null) return errorResult('invalid_input', `which job? ${listed(jobs)}`)
+  if (!jobs.all.has(number)) return errorResult('not_found', `there is no job ${number}. ${listed(jobs)}`)
+  switch (question.action) {
+    case 'wait':
+      return waited(await jobs.wait(number, question.timeoutMs, context.signal), question)
+    case 'kill':
+      return told(await jobs.kill(number, context.signal))
+    case 'output':
+      return await readJobOutput(jobs, number, question, context)
+    default:
+      return question.action satisfies never
+  }
+}
+
+function waited(reported: Reported, { timeoutMs, words }: JobQuestion): ToolResult {
+  const { job } = reported
+  if (job.ended) return told(reported)
+  const note = `[job ${job.number} still runs after ${durationText(timeoutMs)} more; ${words.goOn(job.number)}]`
+  return withOutput(reported, note, { running: true })
+}
+
+function told(reported: Reported): ToolResult {
+  const { job } = reported
+  const end = job.ended?.end
+  if (end?.how === 'gone') {
+    const result = withOutput(reported, `[${endedText(job)}]`, { code: 'unknown_outcome' })
+    return { ...result, isError: true, outcome: 'unknown' }
+  }
+  const details = { running: false, exit_code: end?.exit_code ?? null, signal: end?.signal ?? null }
+  return withOutput(reported, `[${endedText(job)}]`, details)
+}
+
+function withOutput(
+  { job, output, totalBytes }: Reported,
+  note: string,
+  details: Readonly<Record<string, unknown>>,
+): ToolResult {
+  const text = output === '' ? note : `${output}\n${note}`
+  return textResult(text, { job: job.number, output_bytes: totalBytes, ...details })
+}
+
+function onlyRunning(jobs: JobBook): number | null {
+  const [first, second] = runningJobs({ jobs: jobs.all })
+  return first && !second ? first.number : null
+}
+
+function listed(jobs: JobBook): string {
+  const all = [...jobs.all.values()]
+  if (all.length === 0) return 'This session has no jobs.'
+  const shown = all.slice(-MAX_LISTED)
+  const more = all.length > shown.length ? `\n[${all.length - shown.length} older ones are left out]` : ''
+  return `Jobs:\n${shown.map(job => listedText(job, jobs.clock.now())).join('\n')}${more}`
+}
