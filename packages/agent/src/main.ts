@@ -1,5 +1,5 @@
 /** The `agent` command. The only file here that touches the real process. */
-import { systemClock, systemRandom } from '@beige/protocol'
+import { oncePerPress, systemClock, systemRandom } from '@beige/protocol'
 import type { ProcessWorld } from './process-world.ts'
 import { program } from './program.ts'
 
@@ -15,9 +15,10 @@ const world: ProcessWorld = {
   clock: systemClock,
   random: systemRandom,
   onSignal: listener => {
-    for (const name of SIGNALS) process.on(name, listener)
+    const heard = oncePerPress(systemClock, listener)
+    for (const name of SIGNALS) process.on(name, heard)
     return () => {
-      for (const name of SIGNALS) process.off(name, listener)
+      for (const name of SIGNALS) process.off(name, heard)
     }
   },
   onOutputClosed: listener => {

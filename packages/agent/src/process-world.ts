@@ -10,7 +10,7 @@ export type ProcessWorld = {
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
   clock: Clock
   random: Random
-  /** Calls back at each SIGINT, SIGTERM and SIGHUP until the answer is called. */
+  /** Calls back at each SIGINT, SIGTERM and SIGHUP, once where several come in one breath, until the answer is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void
   /** Calls back when whoever read stdout has gone away, until the answer is called. */
   onOutputClosed(listener: () => void): () => void

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { taskScript } from '@beige/test-support'
 import { type AgentBench, type AgentChild, agentBench } from './agent-bench.ts'
 import { ABSENT, processesWith, SOME_DRIVER, testOnDrivers, until } from './machine.ts'
@@ -32,6 +33,17 @@ const WAYS: readonly Way[] = [
       exitCode: [130, 143, 129][index] ?? -1,
     }),
   ),
+  {
+    // As npm and `timeout` do it: they pass on what the whole group has had already.
+    name: 'SIGTERM and its echo to run',
+    args: ['run', 'sleep'],
+    stop: async child => {
+      child.process.kill('SIGTERM')
+      await setTimeout(5)
+      child.process.kill('SIGTERM')
+    },
+    exitCode: 143,
+  },
   {
     ...serve,
     name: 'the client of serve closes',

@@ -1,6 +1,6 @@
 /** The `beige` command. The only file here that touches the real process. */
 import { extname } from 'node:path'
-import { systemClock, systemRandom } from '@beige/protocol'
+import { oncePerPress, systemClock, systemRandom } from '@beige/protocol'
 import type { World } from './cli/world.ts'
 import { program } from './program.ts'
 
@@ -18,9 +18,10 @@ const world: World = {
   entry: process.argv[1] ?? '',
   runner: new URL(`./plugin-runner-main${extname(import.meta.url)}`, import.meta.url),
   onSignal: listener => {
-    for (const name of SIGNALS) process.on(name, listener)
+    const heard = oncePerPress(systemClock, listener)
+    for (const name of SIGNALS) process.on(name, heard)
     return () => {
-      for (const name of SIGNALS) process.off(name, listener)
+      for (const name of SIGNALS) process.off(name, heard)
     }
   },
   onUncaught: listener => {

@@ -16,7 +16,7 @@ export type World = {
   nodeArgs: readonly string[]
   entry: string
   runner: URL
-  /** Calls back at each SIGINT and SIGTERM until the answer is called. */
+  /** Calls back at each SIGINT, SIGTERM and SIGHUP, once where several come in one breath, until the answer is called. */
   onSignal(listener: (signal: NodeJS.Signals) => void): () => void
   onUncaught(listener: (error: unknown) => void): void
   exit(code: number): never
