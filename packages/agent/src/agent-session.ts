@@ -4,12 +4,14 @@ import { createHost, type LiveSession, type MakeSetup, type SessionSetup, type V
 import { createModelRouter, type ModelRouter, takeProviderVariables, warmUp } from '@beige/models'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
-import { agentHands, hasNotes, workdirOf } from './hands.ts'
+import { agentHands, hasNotes } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { VERSION } from './version.ts'
 import { whichSession } from './which-session.ts'
+
+const REACH_MS = 10_000 // for an endpoint elsewhere to say where its workspace lies
 
 export type AgentSession = {
   live: LiveSession
@@ -77,27 +79,32 @@ function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRo
   return async session => {
     const state = session.state()
     const { cwd } = world
-    const hands = agentHands(options, session.log.id, cwd, drivers, text =>
+    const hands = agentHands(options, session.log.id, cwd, drivers, clock, text =>
       world.stderr.write(`warning: ${text}\n`),
     )
-    const workdir = workdirOf(options, cwd)
+    // A call of a run that is gone on with comes before the system prompt, which would have asked.
+    if (options.sandbox.kind === 'remote' && state.openRun) {
+      await hands.open(AbortSignal.timeout(REACH_MS)).catch(() => undefined) // the call itself says what is wrong
+    }
     return {
       router,
       model: modelNamed(router, options.modelFlag ?? state.session.model ?? options.model),
       tools,
       pipeline,
       hands,
-      workdir,
+      get workdir() {
+        return hands.workdir
+      },
       openRun: openRun(state),
       callEnv: () => ({}),
-      systemPrompt: async signal =>
-        systemPrompt({
-          workdir,
-          notes: (await hasNotes(options, cwd))
-            ? await readContextFiles((await hands.open(signal)).exec, workdir, signal)
-            : [],
+      systemPrompt: async signal => {
+        const open = (await hasNotes(options, cwd)) ? await hands.open(signal) : null
+        return systemPrompt({
+          workdir: hands.workdir,
+          notes: open ? await readContextFiles(open.exec, open.workspace, signal) : [],
           ...(options.systemPrompt === null ? {} : { base: options.systemPrompt }),
-        }),
+        })
+      },
       promptContext: async () => contextOf(clock.now(), state.session.cwd !== cwd),
       close: () => hands.close(),
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { lstat, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CONTEXT_FILE_NAMES, type Hands, sandboxHands } from '@beige/harness'
-import { explain, isError, type SessionId } from '@beige/protocol'
+import { type Clock, explain, isError, type SessionId } from '@beige/protocol'
 import {
   chooseDriver,
   DEFAULT_LIMITS,
@@ -19,9 +19,12 @@ export const WORKSPACE = '/workspace'
 const LOCAL_DRIVERS = ['docker', 'bubblewrap', 'host'] as const
 type LocalDriver = (typeof LOCAL_DRIVERS)[number]
 
+const IDLE_PAUSE_MS = 600_000 // nothing runs in it then, and somebody else can use its memory's pages
 const LEFT_BEHIND_MS = 20_000 // to find and end what a killed owner left
 
 export type AgentHands = Hands & {
+  /** The folder that the model is told of. Only an endpoint elsewhere can say which it is, once it is open. */
+  readonly workdir: string
   /** Ends the sandbox and everything in it, also the one that a killed owner of the session left. */
   close(): Promise<void>
 }
@@ -31,6 +34,7 @@ export function agentHands(
   sessionId: SessionId,
   cwd: string,
   drivers: DriverOptions,
+  clock: Clock,
   warn: (text: string) => void,
 ): AgentHands {
   // Ids are file names in any case and up to 128 long; a container name is neither.
@@ -48,7 +52,10 @@ export function agentHands(
     image: options.sandboxImage,
   }
   if (options.sandbox.kind === 'host') warn('tools run on this machine with your own rights (--sandbox host)')
-  const hands = sandboxHands(async signal => ownFolder(await driverOf(options, drivers, signal)), spec)
+  const hands = sandboxHands(async signal => ownFolder(await driverOf(options, drivers, signal)), spec, {
+    clock,
+    idlePauseMs: IDLE_PAUSE_MS,
+  })
 
   // It ends with its session on whatever driver it was: the next start may choose another.
   async function endLeft(kind: LocalDriver): Promise<void> {
@@ -64,6 +71,9 @@ export function agentHands(
 
   return {
     id: hands.id,
+    get workdir() {
+      return hands.sandbox?.workspace ?? (options.sandbox.kind === 'host' ? cwd : WORKSPACE)
+    },
     open: signal => hands.open(signal),
     close: async () => {
       const mine = hands.sandbox?.driver
@@ -95,11 +105,6 @@ async function driverOf(
     if (!isError(error, 'no_sandbox')) throw error
     throw fail('no_sandbox', error.data, error)
   }
-}
-
-/** The folder that the model is told of; the host driver shows real paths. */
-export function workdirOf(options: Pick<AgentOptions, 'sandbox'>, cwd: string): string {
-  return options.sandbox.kind === 'host' ? cwd : WORKSPACE
 }
 
 /**

@@ -56,6 +56,28 @@ test('a sandbox is a name or a URL with its headers', () => {
   })
 })
 
+test('an exec endpoint has a flag of its own, and may be a socket', () => {
+  const unix = { kind: 'remote', url: 'unix:/run/x.sock', headers: {} } as const
+  assert.deepEqual(options({ sandbox: 'unix:/run/x.sock' }).sandbox, unix)
+  assert.deepEqual(options({ execUrl: 'unix:/run/x.sock' }, { AI_AGENT_SANDBOX: 'docker' }).sandbox, unix)
+  assert.deepEqual(options({}, { AI_AGENT_EXEC_URL: 'unix:/run/x.sock' }).sandbox, unix)
+  assert.deepEqual(options({ sandbox: 'docker' }, { AI_AGENT_EXEC_URL: 'unix:/run/x.sock' }).sandbox, {
+    kind: 'docker',
+  })
+  const env = { AI_AGENT_EXEC_HEADER: 'X-Y: 1' }
+  assert.deepEqual(options({ execUrl: 'http://x', execHeader: ['Authorization: Bearer t'] }, env).sandbox, {
+    ...{ kind: 'remote', url: 'http://x' },
+    headers: { Authorization: 'Bearer t' },
+  })
+  for (const raw of [
+    { sandbox: 'docker', execUrl: 'http://x' },
+    { execUrl: 'docker' },
+    { execHeader: ['x'] },
+  ])
+    assert.throws(() => options({ execUrl: 'http://x', ...raw }), { code: 'bad_value' })
+  assert.throws(() => options({ sandbox: 'docker', execHeader: ['A: b'] }), { code: 'bad_value' })
+})
+
 test('a bad value names its flag and says what is expected', () => {
   const key = 'k'.repeat(121)
   for (const [raw, env, name] of [

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
 import { fail } from './errors.ts'
 import type { ProcessWorld } from './process-world.ts'
+import { type SandboxChoice, sandboxChoice } from './sandbox-choice.ts'
 
 export const DEFAULT_MODEL = 'claude-opus-4-8'
 export const DEFAULT_IMAGE = 'beige-sandbox:latest'
@@ -13,6 +14,8 @@ export type RawOptions = {
   model?: string
   sandbox?: string
   sandboxImage?: string
+  execUrl?: string
+  execHeader?: string[]
   sessionId?: string
   continue?: boolean
   resume?: boolean
@@ -23,10 +26,6 @@ export type RawOptions = {
   idempotencyKey?: string
   json?: boolean
 }
-
-export type SandboxChoice =
-  | { kind: 'auto' | 'docker' | 'bubblewrap' | 'host' }
-  | { kind: 'remote'; url: string; headers: Readonly<Record<string, string>> }
 
 export type AgentOptions = {
   /** Of a session that has none of its own. */
@@ -58,7 +57,7 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
   return {
     model: raw.model ?? variable('MODEL') ?? DEFAULT_MODEL,
     modelFlag: raw.model ?? null,
-    sandbox: sandboxChoice(raw.sandbox ?? variable('SANDBOX') ?? 'auto', env),
+    sandbox: sandboxChoice(raw, variable),
     sandboxImage: raw.sandboxImage ?? variable('SANDBOX_IMAGE') ?? DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
     continue: raw.continue ?? false,
@@ -82,35 +81,6 @@ function idempotencyKey({ idempotencyKey: key, sessionId: id }: RawOptions): str
   }
   if (id !== undefined) return key
   throw fail('bad_value', { name, reason: 'it belongs to one session', expected: 'a --session-id beside it' })
-}
-
-function sandboxChoice(text: string, env: ProcessWorld['env']): SandboxChoice {
-  if (text === 'auto' || text === 'docker' || text === 'bubblewrap' || text === 'host') return { kind: text }
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) {
-    return { kind: 'remote', url: text, headers: headerLines(env.AI_AGENT_EXEC_HEADER ?? '') }
-  }
-  throw fail('bad_value', {
-    name: '--sandbox',
-    reason: `${JSON.stringify(text)} is none of them`,
-    expected: 'auto, docker, bubblewrap, host or an http(s) URL',
-  })
-}
-
-/** One `Name: value` a line. */
-function headerLines(text: string): Record<string, string> {
-  const headers: Record<string, string> = {}
-  for (const line of text.split('\n').filter(one => one.trim() !== '')) {
-    const colon = line.indexOf(':')
-    if (colon <= 0) {
-      throw fail('bad_value', {
-        name: 'AI_AGENT_EXEC_HEADER',
-        reason: 'a line has no colon',
-        expected: 'Name: value',
-      })
-    }
-    headers[line.slice(0, colon).trim()] = line.slice(colon + 1).trim()
-  }
-  return headers
 }
 
 function sessionId(text: string): SessionId {

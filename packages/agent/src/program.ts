@@ -59,8 +59,9 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
   }
 }
 
+const several = (value: string, before: string[] | undefined) => [...(before ?? []), value]
+
 function conformance(root: Command, act: (raw: RawConformanceOptions) => Promise<void>): void {
-  const several = (value: string, before: string[] | undefined) => [...(before ?? []), value]
   root
     .command('conformance')
     .description('Proves that an endpoint does what its protocol says.')
@@ -88,8 +89,10 @@ function shared(command: Command): Command {
     .option('--model <id>', 'model id, or provider/id (AI_AGENT_MODEL)')
     .option(
       '--sandbox <where>',
-      'auto, docker, bubblewrap, host (unsafe) or an exec endpoint URL (AI_AGENT_SANDBOX)',
+      'auto, docker, bubblewrap, host (unsafe) or an exec endpoint: http(s) URL, unix:/path (AI_AGENT_SANDBOX)',
     )
+    .option('--exec-url <url>', 'an exec endpoint, as --sandbox takes it (AI_AGENT_EXEC_URL)')
+    .option('--exec-header <line>', '"Name: value" for it, may be repeated (AI_AGENT_EXEC_HEADER)', several)
     .option('--sandbox-image <image>', 'image for docker (AI_AGENT_SANDBOX_IMAGE)')
     .option('--session-id <id>', 'open exactly this session, or make it')
     .option('-c, --continue', 'the newest session of this directory, else a new one')

@@ -105,7 +105,7 @@ async function world(context: TestContext): Promise<{ driver: SandboxDriver; end
         exec,
         generation: endpoint.instance,
         workspace: '/workspace',
-        sleep: async () => undefined,
+        sleep: async () => 'never',
         wake: async () => undefined,
         inspect: () => assert.fail('nobody asks'),
         detach: () => exec.close(),

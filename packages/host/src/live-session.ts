@@ -71,7 +71,9 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         pipeline: setup.pipeline,
         hands,
         jobs,
-        cwd: setup.workdir,
+        get cwd() {
+          return setup.workdir // at each call: an endpoint elsewhere says it when it is opened
+        },
         seenFiles,
         callEnv: setup.callEnv,
         clock,

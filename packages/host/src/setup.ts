@@ -13,7 +13,7 @@ export type SessionSetup = {
   tools: readonly Tool[]
   pipeline: Pipeline
   hands: Hands
-  /** Absolute folder inside the sandbox. */
+  /** Absolute folder inside the sandbox; right from when the system prompt was made. */
   workdir: string
   /** Made once, before the first request of this process; stable for the session's prompt cache. A rejection fails the run. */
   systemPrompt: (signal: AbortSignal) => Promise<string>

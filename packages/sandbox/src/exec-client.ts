@@ -4,7 +4,7 @@ import type { JobCalls } from './job-calls.ts'
 
 /** Where an endpoint answers. `socketPath` may be a `/proc/self/fd/N` path that its owner keeps open. */
 export type ExecEndpoint =
-  | { kind: 'unix'; socketPath: string; basePath: string }
+  | { kind: 'unix'; socketPath: string; basePath: string; headers?: Readonly<Record<string, string>> }
   | { kind: 'url'; url: string; headers: Readonly<Record<string, string>> }
 
 /** How a command ended. `exitCode` is null where a signal ended it. */

@@ -1,4 +1,5 @@
 export { createExecClient, type ExecClientOptions } from './client/create-exec-client.ts'
+export { parseEndpoint } from './client/endpoint-of.ts'
 export * from './conformance/index.ts'
 export {
   chooseDriver,

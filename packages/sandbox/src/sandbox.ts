@@ -61,6 +61,9 @@ export type Inspection = {
   }
 }
 
+/** `never`: this driver's sandboxes do not sleep, since an idle one costs next to nothing or is not ours to stop. */
+export type SleepResult = 'asleep' | 'busy' | 'never'
+
 export interface Sandbox {
   readonly driver: DriverName
   readonly exec: ExecClient
@@ -68,7 +71,9 @@ export interface Sandbox {
   readonly generation: string
   /** Where the workspace is seen from inside: `/workspace`, or the real path on the `host` driver. */
   readonly workspace: string
-  sleep(): Promise<void>
+  /** Stops it where it stands, unless something runs in it. Nothing in it answers until `wake`; opening it wakes it too. */
+  sleep(): Promise<SleepResult>
+  /** Nothing where it is awake. */
   wake(): Promise<void>
   inspect(signal: AbortSignal): Promise<Inspection>
   /** Lets go of it without ending it: a later `open` with the same spec finds it and its jobs. */

@@ -43,7 +43,10 @@ export function createAgentSandbox(parts: {
 }): AgentSandbox {
   const { agent, clock } = parts
   const choice = choiceOf(agent)
-  const hands = sandboxHands(signal => chooseDriver(choice, signal, parts.drivers), specOf(parts))
+  const hands = sandboxHands(signal => chooseDriver(choice, signal, parts.drivers), specOf(parts), {
+    clock,
+    idlePauseMs: agent.sandbox.idlePauseMs,
+  })
   const closing = new AbortController()
   let state: SandboxState = { state: 'starting' }
   let retrying: Promise<void> = Promise.resolve()

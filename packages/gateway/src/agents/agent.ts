@@ -93,7 +93,8 @@ export function createAgent(parts: AgentParts): Agent {
     clock,
     log: parts.log,
   })
-  const workdir = agent.sandbox.driver === 'host' ? workspaceDir : WORKSPACE
+  const workdirNow = () =>
+    sandbox.hands.sandbox?.workspace ?? (agent.sandbox.driver === 'host' ? workspaceDir : WORKSPACE)
   const model = modelOf(parts.router, agent)
   const store = createFilesStore({ root: join(layout.root, 'sessions'), clock, random })
 
@@ -108,7 +109,9 @@ export function createAgent(parts: AgentParts): Agent {
       tools: core,
       pipeline,
       hands: sandbox.hands,
-      workdir,
+      get workdir() {
+        return workdirNow()
+      },
       openRun: 'resume',
       callEnv: (callId, runId) =>
         book.openModelCall(
@@ -121,16 +124,18 @@ export function createAgent(parts: AgentParts): Agent {
           },
           key,
         ),
-      systemPrompt: async signal =>
-        systemPrompt({
-          workdir,
+      systemPrompt: async signal => {
+        const { exec, workspace } = await sandbox.hands.open(signal)
+        return systemPrompt({
+          workdir: workspace,
           launchers: launchers.map(({ name, description }) => ({ name, description })),
           // The operator's own words, from the host: no agent can write there.
           ...(agent.instructionsFile === null
             ? {}
             : { instructions: readFileSync(agent.instructionsFile, 'utf8').trim() }),
-          notes: await readContextFiles((await sandbox.hands.open(signal)).exec, workdir, signal),
-        }),
+          notes: await readContextFiles(exec, workspace, signal),
+        })
+      },
       promptContext: async () =>
         `<context>\ndate: ${new Date(clock.now()).toISOString().slice(0, 10)}\n</context>`,
     }
@@ -144,7 +149,9 @@ export function createAgent(parts: AgentParts): Agent {
     sandbox,
     store,
     host,
-    workdir,
+    get workdir() {
+      return workdirNow()
+    },
     async listen() {
       socket = await openToolSocket({
         agent: agent.name,
@@ -165,7 +172,7 @@ export function createAgent(parts: AgentParts): Agent {
               hands: sandbox.hands,
               clock,
               random,
-              workdir,
+              workdir: workdirNow(),
               calls: book.launchers,
             },
             call,

@@ -1,7 +1,7 @@
 /** `agents.<a>.sandbox`: what makes the wall weaker has to be asked for by name; mounts and variables give nothing away. */
 import { normalize } from 'node:path'
 import type { Place, SandboxSection } from '@beige/protocol'
-import type { Mount } from '@beige/sandbox'
+import { type Mount, parseEndpoint } from '@beige/sandbox'
 import { MENDED } from './mend.ts'
 import type { Report } from './report.ts'
 import type { SandboxConfig } from './resolved.ts'
@@ -27,11 +27,8 @@ export function checkSandbox(
     report.missing([...place, 'url'], 'driver "remote" needs it')
   if (section.url !== undefined && section.driver !== 'remote')
     report.addKey([...place, 'url'], 'only driver "remote" takes it')
-  if (
-    section.url !== undefined &&
-    !/^https?:$/.test(URL.canParse(section.url) ? new URL(section.url).protocol : '')
-  )
-    report.add([...place, 'url'], 'must be an http or https URL')
+  if (section.url !== undefined && parseEndpoint(section.url) === null)
+    report.add([...place, 'url'], 'must be an http or https URL, or unix:/path')
   if (section.driver === 'docker' && section.image === undefined)
     report.missing([...place, 'image'], 'driver "docker" needs it')
   for (const [name, value] of Object.entries(section.headers ?? {})) report.remember(`sandbox.${name}`, value)
@@ -48,6 +45,7 @@ export function checkSandbox(
       tmpBytes: (section.tmpMb ?? 512) * 1024 ** 2,
       files: section.files ?? 4096,
     },
+    idlePauseMs: section.idlePauseMs ?? 600_000,
     mounts: checkMounts(section, [...place, 'extraMounts'], around, report),
     env: checkEnv(section, [...place, 'extraEnv'], report),
   }

@@ -29,6 +29,8 @@ export type SandboxConfig = {
   image: string | null
   network: 'none' | 'open'
   limits: SandboxSpec['limits']
+  /** An idle container is paused after so long, and woken by the next call; 0: never. */
+  idlePauseMs: number
   mounts: readonly Mount[]
   env: Readonly<Record<string, string>>
 }

@@ -101,6 +101,7 @@ const sandbox = obj({
   pids: opt(int({ minimum: 16, default: 512 })),
   tmpMb: opt(int({ minimum: 1, default: 512 })),
   files: opt(int({ minimum: 64, default: 4096 })),
+  idlePauseMs: opt(int({ minimum: 0, maximum: 2_147_483_647, default: 600_000 })),
   network: opt(oneOf(['none', 'open'])),
   extraMounts: opt(arr(mount, { maxItems: 64 })),
   extraEnv: opt(map(str())),

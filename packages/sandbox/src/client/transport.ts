@@ -172,7 +172,7 @@ function targetOf(endpoint: ExecEndpoint): Target {
     return {
       name: `unix:${socketPath}`,
       basePath: endpoint.basePath.replace(/\/$/, ''),
-      headers: { host: 'sandbox' },
+      headers: { host: 'sandbox', ...endpoint.headers },
       newAgent: maxSockets => new Agent({ keepAlive: true, maxSockets }),
       start: options => request({ ...options, socketPath }),
     }

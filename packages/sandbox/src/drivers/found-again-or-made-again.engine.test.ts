@@ -56,12 +56,52 @@ testOnDrivers('another process finds it, and what runs in it', async ({ open, sp
 
 testOnDrivers('it can sleep and wake', async ({ open, signal }) => {
   const sandbox = await open()
-  await sandbox.sleep()
+  const how = sandbox.driver === 'docker' ? 'asleep' : 'never'
+  assert.equal(await sandbox.sleep(), how)
   await sandbox.wake()
   assert.equal(await sh(sandbox.exec, 'echo awake', signal), 'awake\n')
   await sandbox.sleep()
   assert.equal((await open()).generation, sandbox.generation) // opening wakes it
 })
+
+testOnDrivers(
+  'what runs in it keeps it awake, whoever began it',
+  async ({ open, signal }) => {
+    const sandbox = await open()
+    const successor = await open()
+    const job = { scope: 'somebody', id: 'work', keep: true }
+    const command = { command: 'sleep', args: ['1000'] }
+    const letGo = new AbortController()
+    const started = Promise.withResolvers<void>()
+    const following = successor.exec.startJob(
+      command,
+      job,
+      { onStart: started.resolve, onChunk: () => {} },
+      letGo.signal,
+    )
+    await started.promise
+    letGo.abort()
+    await assert.rejects(following)
+    assert.equal(await sandbox.sleep(), 'busy')
+    await sandbox.exec.killJob(job, signal)
+    assert.equal(await sandbox.sleep(), 'asleep')
+  },
+  ['docker'],
+)
+
+testOnDrivers(
+  'one that sleeps can be ended',
+  async ({ open, signal }) => {
+    const sandbox = await open()
+    await sh(sandbox.exec, 'echo kept > kept', signal)
+    await sandbox.sleep()
+    await sandbox.close()
+    const next = await open()
+    assert.notEqual(next.generation, sandbox.generation)
+    assert.equal(await sh(next.exec, 'cat kept', signal), 'kept\n')
+  },
+  ['docker'],
+)
 
 testOnDrivers(
   'an abort at any moment of the opening leaves nothing',

@@ -78,8 +78,6 @@ function placeOf(
       if (handle) await endProcess(handle, GRACE_MS)
     },
     lastWords: async () => lastWords(logFile),
-    sleep: async () => undefined,
-    wake: async () => undefined,
 
     async inspect(_handle, view) {
       const { uid, gid, capabilities, noNewPrivileges, seccomp, readOnlyRoot, network } = view

@@ -33,8 +33,8 @@ export type Place = {
   end(handle: Handle | null): Promise<void>
   /** Why it is not running: its last words. */
   lastWords(handle: Handle | null): Promise<string>
-  sleep(handle: Handle): Promise<void>
-  wake(handle: Handle): Promise<void>
+  /** Absent where its sandboxes never sleep. */
+  pause?: { sleep(handle: Handle): Promise<void>; wake(handle: Handle): Promise<void> }
   inspect(handle: Handle, view: InsideView, signal: AbortSignal): Promise<Inspection>
 }
 
@@ -66,7 +66,7 @@ async function adopt(
   const pinned = pinSocket(folder.exec)
   if (!pinned) return null
   if (sameSocket(pinned.identity, state.socket)) {
-    await place.wake(state.handle)
+    await place.pause?.wake(state.handle)
     const attached = await attach(pinned, AbortSignal.any([signal, AbortSignal.timeout(ADOPT_MS)]))
     if (attached?.health.instance === state.instance) return { ...attached, handle: state.handle }
     await attached?.exec.close()
@@ -162,6 +162,12 @@ async function verify(
   if (faults.length > 0) throw fail('hardening_mismatch', { id: spec.id, what: faults.join('; ') })
 }
 
+/** Whether a command runs in a sandbox whose process 1 is execd: jobs too, whoever began them, and what they left. */
+async function isBusy(exec: ExecClient): Promise<boolean> {
+  const { entries } = await exec.list('/proc', AbortSignal.timeout(ADOPT_MS))
+  return entries.some(({ path }) => /^\d+$/.test(path) && path !== '1')
+}
+
 function sandboxOf(spec: SandboxSpec, place: Place, attached: Attached): Sandbox {
   const { exec, health, pinned, handle } = attached
   const letGo = async () => {
@@ -173,8 +179,13 @@ function sandboxOf(spec: SandboxSpec, place: Place, attached: Attached): Sandbox
     exec,
     generation: health.instance,
     workspace: place.workspace,
-    sleep: () => place.sleep(handle),
-    wake: () => place.wake(handle),
+    async sleep() {
+      if (!place.pause) return 'never'
+      if (await isBusy(exec)) return 'busy'
+      await place.pause.sleep(handle)
+      return 'asleep'
+    },
+    wake: async () => place.pause?.wake(handle),
     inspect: async signal => place.inspect(handle, await viewInside(exec, signal), signal),
     detach: letGo,
     async close() {

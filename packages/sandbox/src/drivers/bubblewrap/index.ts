@@ -100,10 +100,6 @@ function placeOf(
     },
     lastWords: async () => lastWords(logFile),
 
-    // It costs half a megabyte and no processor time while nothing runs in it.
-    sleep: async () => undefined,
-    wake: async () => undefined,
-
     async inspect(handle, view) {
       const groups = handle.groups ?? []
       const { uid, gid, capabilities, noNewPrivileges, seccomp, readOnlyRoot, network } = view

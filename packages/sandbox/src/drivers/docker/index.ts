@@ -108,12 +108,14 @@ function placeOf(
       return found.running ? log : [found.ended, log].filter(text => text !== '').join(': ')
     },
 
-    async sleep({ containerId = name }) {
-      await engine.pause(containerId, deadline())
-    },
-    async wake({ containerId = name }) {
-      const found = await engine.find(containerId, deadline())
-      if (found?.paused) await engine.unpause(containerId, deadline())
+    pause: {
+      async sleep({ containerId = name }) {
+        await engine.pause(containerId, deadline())
+      },
+      async wake({ containerId = name }) {
+        const found = await engine.find(containerId, deadline())
+        if (found?.paused) await engine.unpause(containerId, deadline())
+      },
     },
 
     async inspect({ containerId = name }, view, signal) {
