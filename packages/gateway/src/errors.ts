@@ -60,6 +60,11 @@ export const gatewayErrors = {
     retryable: true,
     advice: 'It is tried again by itself; see: beige gateway status',
   },
+  unknown_session: {
+    says: 'no session has the key {key}',
+    retryable: false,
+    advice: 'Keys look like api:<agent>:default; beige prompt --session makes one',
+  },
   unavailable: { says: 'the gateway is stopping', retryable: true, advice: 'Ask again when it runs' },
   unauthorized: { says: 'unauthorized', retryable: false, advice: 'Make a token: beige token create' },
   forbidden: { says: 'this token may not do that', retryable: false, advice: 'It needs the scope {scope}' },
@@ -96,6 +101,7 @@ export const gatewayErrors = {
   },
   plugin_code: { says: '{reason}', retryable: false, advice: 'Mend the plugin' },
   socket_protocol: { says: '{reason}', retryable: false, advice: 'The connection is closed' },
+  system_refused: { says: '{reason}', retryable: true, advice: '{advice}' },
   gateway_answer: { says: '{message}', retryable: false, advice: '{advice}' },
 } as const satisfies ErrorTable
 

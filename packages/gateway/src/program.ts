@@ -2,13 +2,15 @@
  * The command line of `beige`: what it takes, and which function does it. What loads providers' libraries or the sandbox
  * is imported when its command runs, so that the others start quickly.
  */
-import { explain, isError } from '@beige/protocol'
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { isError } from '@beige/protocol'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { auditVerify } from './cli/audit.ts'
 import { startDetached } from './cli/gateway-start.ts'
 import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
+import { abortSession } from './cli/sessions.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './cli/token.ts'
 import { EXIT, type World } from './cli/world.ts'
+import { explainSystem } from './system-refusal.ts'
 import { VERSION } from './version.ts'
 
 /** Runs one command line; answers the exit code, never throws. */
@@ -38,7 +40,7 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('-F, --foreground', 'stay in front')
     .option('--timeout <seconds>', 'how long to wait until it is ready; 0: for ever', seconds)
     .option('--strict', 'one bad sandbox or plugin fails the start')
-    .option('--ready-fd <number>', 'tell a descriptor when it is ready', seconds)
+    .addOption(new Option('--ready-fd <number>', 'set by a detached start').argParser(seconds).hideHelp())
     .action(
       does(async (options: StartFlags) => {
         const { runGateway } = await import('./cli/gateway-run.ts')
@@ -120,6 +122,14 @@ export async function program(args: readonly string[], world: World): Promise<nu
       }),
     )
 
+  beige
+    .command('sessions')
+    .description('the sessions of agents')
+    .command('abort')
+    .argument('<key>', 'as in prompt --session')
+    .description('stop the run of a session; it can be prompted again')
+    .action(does((key: string) => abortSession(world, key)))
+
   const token = beige.command('token').description('API tokens')
   token
     .command('create')
@@ -149,7 +159,7 @@ export async function program(args: readonly string[], world: World): Promise<nu
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    world.stderr.write(`${explain(error)}\n`)
+    world.stderr.write(`${explainSystem(error)}\n`)
     if (isError(error, 'usage')) return EXIT.usage
     return isError(error, 'not_running') ? EXIT.notRunning : EXIT.failed
   }

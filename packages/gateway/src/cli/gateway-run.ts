@@ -9,6 +9,7 @@ import { prepareHome } from '../home/layout.ts'
 import { takeLock } from '../home/lock.ts'
 import { startGateway } from '../lifecycle/gateway.ts'
 import { codeFolders } from '../plugins/code-folders.ts'
+import { explainSystem } from '../system-refusal.ts'
 import { askGateway, fieldOf } from './control-client.ts'
 import { loadOrSay } from './load.ts'
 import { EXIT, homeOf, type World } from './world.ts'
@@ -96,7 +97,7 @@ export async function runGateway(world: World, options: RunOptions): Promise<num
     return crashed ? EXIT.crashed : EXIT.done
   } catch (error) {
     log.error('start', error)
-    world.stderr.write(`${explain(error)}\n`)
+    world.stderr.write(`${explainSystem(error)}\n`)
     return isError(error, 'config_invalid') ? EXIT.usage : EXIT.failed
   } finally {
     forget()

@@ -46,13 +46,18 @@ export async function promptCommand(
       view.frame(value, line)
       if (value.type === 'response' && value.command === 'prompt') answer = value
     }
+  } catch (error) {
+    // The connection broke in the middle; below it is told what that means.
+    if (!response.destroyed) throw error
   } finally {
     forget()
   }
   view.end(answer)
+  if (answer?.success === false && answer.code === 'busy')
+    world.stderr.write(`Stop it: beige sessions abort ${key}   or speak in another one: --session <key>\n`)
   if (answer === null) {
     world.stderr.write(
-      'the gateway went away before the run had ended; the session goes on when it is back\n',
+      `the gateway went away before the run had ended; session ${key} goes on when it is back: beige gateway start\n`,
     )
     return EXIT.failed
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadText } from './load.ts'
+import { loadConfig, loadText } from './load.ts'
 import { countText } from './problem.ts'
 import { surroundings } from './surroundings.fixture.ts'
 
@@ -34,6 +34,14 @@ test('a good file gives a resolved configuration', async () => {
   assert.equal(agent?.sandbox.limits.memoryBytes, 512 * 1024 ** 2)
   assert.deepEqual(config.secrets, [{ name: 'anthropic.apiKey', value: 'k-123' }])
   assert.deepEqual([...config.secretVariables], ['KEY'])
+})
+
+test('what is no file, or not there, is said by its path', async () => {
+  const folder = import.meta.dirname
+  const inFolder = await loadConfig(folder, surroundings({}))
+  assert.deepEqual(inFolder.ok ? [] : inFolder.lines, [`config:1:1    ${folder} is no regular file`])
+  const gone = await loadConfig(`${folder}/gone.json5`, surroundings({}))
+  assert.deepEqual(gone.ok ? [] : gone.lines, [`gone.json5:1:1    ${folder}/gone.json5 is not there`])
 })
 
 test('the transcript of the first minutes', async () => {

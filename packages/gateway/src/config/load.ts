@@ -4,7 +4,8 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { configSchema, messageOf, type Place } from '@beige/protocol'
+import { configSchema, type Place } from '@beige/protocol'
+import { unreadable } from '../system-refusal.ts'
 import { checkAgents } from './check-agents.ts'
 import { checkGateway } from './check-gateway.ts'
 import { checkPlugins } from './check-plugins.ts'
@@ -28,12 +29,13 @@ export async function loadConfig(file: string, around: Surroundings): Promise<Lo
   const problem = privacyProblem(file)
   let text: string
   try {
-    if (statSync(file).size > MAX_CONFIG_BYTES)
-      return unreadable(file, `has more than ${MAX_CONFIG_BYTES} bytes`)
+    const stat = statSync(file)
+    // One that never ends, such as a pipe, would hold the command for ever.
+    if (!stat.isFile()) return unread(file, `${file} is no regular file`)
+    if (stat.size > MAX_CONFIG_BYTES) return unread(file, `has more than ${MAX_CONFIG_BYTES} bytes`)
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const isAbsent = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT'
-    return unreadable(file, isAbsent ? `${file} is not there` : messageOf(error))
+    return unread(file, unreadable(error, file))
   }
   const loaded = await loadText(text, file, around)
   if (problem === null) return loaded
@@ -82,7 +84,7 @@ function locate(problem: Problem, source: Source): Located {
   }
 }
 
-function unreadable(file: string, text: string): Loaded {
+function unread(file: string, text: string): Loaded {
   const problems: Located[] = [{ position: { line: 1, column: 1 }, path: '', text }]
   return { ok: false, problems, lines: problemLines(basename(file), problems) }
 }

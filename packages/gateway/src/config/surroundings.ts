@@ -7,6 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { type PluginManifest, pluginManifest } from '@beige/plugin-sdk'
 import { messageOf } from '@beige/protocol'
 import { compile } from '@earendil-works/pi-schema'
+import { unreadable } from '../system-refusal.ts'
 import type { Environment } from './expand.ts'
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string }
@@ -127,6 +128,6 @@ function readBounded(path: string, maxBytes: number): Read<string> {
     if (stat.size > maxBytes) return { ok: false, reason: `${path} has more than ${maxBytes} bytes` }
     return { ok: true, value: readFileSync(path, 'utf8') }
   } catch (error) {
-    return { ok: false, reason: messageOf(error) }
+    return { ok: false, reason: unreadable(error, path) }
   }
 }
