@@ -139,7 +139,8 @@ export const sandboxErrors = {
   workspace_root_owned: {
     says: 'the workspace {path} is owned by root, and commands never run as root',
     retryable: false,
-    advice: 'Give it to somebody else: chown -R 10001:10001 {path}',
+    advice:
+      'Work in a folder that belongs to another user; one with nothing but the work in it can be given away with chown',
   },
   workspace_foreign: {
     says: 'the workspace {path} is owned by uid {owner}; uid {uid} can not run commands as somebody else',
@@ -154,7 +155,7 @@ export const sandboxErrors = {
   no_execd: {
     says: 'execd is not built for this machine; looked at {looked}',
     retryable: false,
-    advice: 'npm run build:execd',
+    advice: 'npm install @beige/execd-linux-x64 (or -arm64), or in a checkout: npm run build:execd',
   },
 
   // The conformance kit: caught by it, and told as the outcome of a check
