@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleLibrary, bundleProgram } from './bundle.ts'
+import { fillExecdPackages } from './execd-packages.ts'
 import { LIBRARIES, PROGRAMS } from './products.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -12,6 +13,7 @@ for (const [workspace, entries] of Object.entries(PROGRAMS)) {
 for (const workspace of LIBRARIES) {
   await product(workspace, ['src/index.ts'], () => bundleLibrary(root, workspace))
 }
+for (const workspace of await fillExecdPackages(root)) console.log(`✓ ${workspace}`)
 
 /** One that fails does not keep the others from being built. */
 async function product(

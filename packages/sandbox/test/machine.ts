@@ -1,4 +1,5 @@
 /** What this machine can run sandboxes with, and one in a folder of its own for a test. Absent drivers are skipped by name. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +19,24 @@ import {
 export const TEST_MS = 60_000
 export const LOCAL_DRIVERS = ['docker', 'bubblewrap', 'host'] as const
 export type LocalDriver = (typeof LOCAL_DRIVERS)[number]
+
+/** Why there is no execd to run; null when it is built. */
+export function execdAbsence(): string | null {
+  try {
+    findExecd()
+    return null
+  } catch (error) {
+    return `absent: execd (${messageOf(error)})`
+  }
+}
+
+/** Why `program --flag` can not be run here; null when it can. */
+export function programAbsence(engine: string, program: string, flag: string): string | null {
+  const { error } = spawnSync(program, [flag], { stdio: 'ignore' })
+  return error ? `absent: ${engine} (no program ${program})` : null
+}
+
+export const npmAbsence = () => programAbsence('npm', 'npm', '--version')
 
 /** Why a driver can not be tested here; null when it can. */
 async function absence(name: LocalDriver): Promise<string | null> {
