@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cannedStream, manualClock, startAnswerServer } from '@beige/test-support'
-import { ask, bench, failed, KEY, system, user, WIRES } from '../test/wires.ts'
+import { ask, bench, failed, KEY, ONCE, system, user, WIRES } from '../test/wires.ts'
 import { classify } from './classify.ts'
 import { createModelRouter } from './index.ts'
 
@@ -14,6 +14,7 @@ async function failedBy(code: string) {
   const router = await createModelRouter({
     providers: { own: { baseUrl: 'https://own.example', api: 'anthropic-messages', apiKey: KEY, models } },
     env: {},
+    fallback: ONCE,
     clock: manualClock(),
     fetch: () => Promise.reject(networkError(code)),
   })
@@ -79,6 +80,7 @@ for (const [what, body, idleMs, waitMs] of [
     const router = await createModelRouter({
       providers: { own: { baseUrl: server.url, api: 'anthropic-messages', apiKey: KEY, models, timeouts } },
       env: {},
+      fallback: ONCE,
       clock,
       fetch: async (input, init) => {
         const response = await fetch(input, init)
@@ -99,6 +101,7 @@ test('an error behind the end of the text is an error', async () => {
   const router = await createModelRouter({
     providers: { own: { baseUrl: server.url, api: 'openai-completions', apiKey: KEY, models } },
     env: {},
+    fallback: ONCE,
     clock: manualClock(),
   })
   const failure = failed(await ask({ router, model: router.resolve('m-1') }, [system, user('hi')]))

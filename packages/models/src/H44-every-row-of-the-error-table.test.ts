@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type Clock, systemClock } from '@beige/protocol'
 import { type CannedAnswer, cannedStream, startAnswerServer } from '@beige/test-support'
 import { type Expected, NOW, ROWS, type Row } from '../test/error-table.ts'
-import { ask, failed, KEY, system, user } from '../test/wires.ts'
+import { ask, failed, KEY, ONCE, system, user } from '../test/wires.ts'
 import { classify } from './classify.ts'
 import { createModelRouter, type RequestFailure } from './index.ts'
 
@@ -25,6 +25,7 @@ async function failureAt(row: Pick<Row, 'vendor' | 'wire'>, answer: CannedAnswer
   const router = await createModelRouter({
     providers: { [row.vendor]: { apiKey: KEY, baseUrl, api: APIS[row.wire], models } },
     env: {},
+    fallback: ONCE,
     clock,
   })
   const answered = await ask({ router, model: router.resolve(`${row.vendor}/m-1`) }, [system, user('hi')])

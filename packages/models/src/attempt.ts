@@ -8,15 +8,16 @@ import type { StreamOfWire } from './adapters.ts'
 import { failureOf, hasErrorFrame } from './failure.ts'
 import { providerRow } from './provider-table.ts'
 import type { Redact } from './redactor.ts'
-import type { ModelRequest, RequestOutcome } from './router.ts'
+import type { ModelRequest, RequestFailure } from './router.ts'
 import type { Route } from './routing.ts'
 import type { Fetch } from './system-fetch.ts'
-import { createTransport, placeholderKey } from './transport.ts'
+import { createTransport, type Exchange, placeholderKey } from './transport.ts'
+import { NO_USAGE, settledUsage, type TokenUsage } from './usage.ts'
 import { createWatchdog } from './watchdog.ts'
 
 export type AttemptParts = {
   route: Route
-  request: ModelRequest
+  request: Pick<ModelRequest, 'sessionId' | 'context' | 'options'>
   wire: StreamOfWire
   fetch: Fetch
   clock: Clock
@@ -25,7 +26,15 @@ export type AttemptParts = {
 }
 
 /** The final event of an attempt is held back, so that its outcome is known before anyone acts on it (H42). */
-export type AttemptEnd = { message: AssistantMessage; outcome: RequestOutcome }
+export type AttemptEnd = {
+  message: AssistantMessage
+  outcome: { state: 'done' } | { state: 'aborted' } | { state: 'failed'; failure: RequestFailure }
+  usage: TokenUsage
+  /** Of HTTP; null when no answer came. */
+  status: number | null
+  /** A request left this process. */
+  isSent: boolean
+}
 
 export async function runAttempt(
   parts: AttemptParts,
@@ -62,30 +71,67 @@ export async function runAttempt(
       forward(event)
     }
     const message = last ?? (await stream.result())
-    const isAnswer = message.stopReason !== 'error' && message.stopReason !== 'aborted'
-    if (isAnswer && !hasErrorFrame(exchange)) return { message, outcome: { state: 'done' } }
-    if (caller?.aborted)
-      return { message: { ...message, stopReason: 'aborted' }, outcome: { state: 'aborted' } }
-    const failure = failureOf(
-      {
-        exchange,
-        silence: watchdog.silence(),
-        libraryMessage: message.errorMessage ?? 'the library gave no reason',
-        stopReason: message.rawStopReason ?? null,
-      },
-      parts.redact,
-      clock.now(),
-      providerRow(route.endpoint.id)?.utcOffset,
+    const outcome = outcomeOf(message, exchange, caller?.aborted === true, () =>
+      failureOf(
+        {
+          exchange,
+          silence: watchdog.silence(),
+          libraryMessage: message.errorMessage ?? 'the library gave no reason',
+          stopReason: message.rawStopReason ?? null,
+        },
+        parts.redact,
+        clock.now(),
+        providerRow(route.endpoint.id)?.utcOffset,
+      ),
     )
-    return {
-      message: { ...message, stopReason: 'error', errorMessage: failure.message },
-      outcome: { state: 'failed', failure },
-    }
+    const usage = settledUsage({
+      model: route.model,
+      message,
+      context: request.context,
+      isBilled: isBilled(outcome, exchange, message),
+      isWhole: outcome.state === 'done',
+      head: exchange.body.head(),
+      tail: exchange.body.tail(),
+    })
+    return { message: told(message, outcome), outcome, usage, status: exchange.status, isSent: exchange.sent }
   } finally {
     // An adapter that gave up in the middle of a stream leaves its connection open.
     ours.abort()
     await watchdog.stop()
   }
+}
+
+function outcomeOf(
+  message: AssistantMessage,
+  exchange: Exchange,
+  isAborted: boolean,
+  failure: () => RequestFailure,
+): AttemptEnd['outcome'] {
+  const isAnswer = message.stopReason !== 'error' && message.stopReason !== 'aborted'
+  if (isAnswer && !hasErrorFrame(exchange)) return { state: 'done' }
+  return isAborted ? { state: 'aborted' } : { state: 'failed', failure: failure() }
+}
+
+/** Whether a provider charges for it, as far as one can tell without its own numbers. */
+function isBilled(outcome: AttemptEnd['outcome'], exchange: Exchange, message: AssistantMessage): boolean {
+  if (!exchange.sent) return false
+  if (outcome.state !== 'failed') return true
+  switch (outcome.failure.cause) {
+    case 'cut':
+    case 'idle':
+      return true
+    case 'stream':
+    case 'refused':
+      return message.content.length > 0
+    default:
+      return false
+  }
+}
+
+function told(message: AssistantMessage, outcome: AttemptEnd['outcome']): AssistantMessage {
+  if (outcome.state === 'done') return message
+  if (outcome.state === 'aborted') return { ...message, stopReason: 'aborted' }
+  return { ...message, stopReason: 'error', errorMessage: outcome.failure.message }
 }
 
 const NO_LIBRARY_TIMEOUT_MS = 2_147_483_647
@@ -99,10 +145,10 @@ function requestModel({ model }: Route): Route['model'] {
 
 /** The end of a request that never became an attempt. */
 export function unsent(
-  request: ModelRequest,
+  request: Pick<ModelRequest, 'model' | 'options'>,
   error: unknown,
   now: number,
-  cause: 'no_route' | 'stream',
+  cause: RequestFailure['cause'],
 ): AttemptEnd {
   const aborted = request.options.signal?.aborted === true
   const message: AssistantMessage = {
@@ -123,8 +169,7 @@ export function unsent(
     errorMessage: messageOf(error),
     timestamp: now,
   }
-  if (aborted) return { message, outcome: { state: 'aborted' } }
-  const failure = {
+  const failure: RequestFailure = {
     cause,
     status: null,
     headers: {},
@@ -134,5 +179,6 @@ export function unsent(
     retrySource: null,
     message: messageOf(error),
   }
-  return { message, outcome: { state: 'failed', failure } }
+  const outcome: AttemptEnd['outcome'] = aborted ? { state: 'aborted' } : { state: 'failed', failure }
+  return { message, outcome, usage: NO_USAGE, status: null, isSent: false }
 }

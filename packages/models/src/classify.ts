@@ -8,18 +8,20 @@ import { isObject, parse } from './json.ts'
 import { BAD_HISTORY, CERTIFICATE, CODES, NO_CREDIT, STREAM_CODES, VENDOR_CODES } from './known-errors.ts'
 import type { RequestFailure } from './router.ts'
 
-export type FailureClass =
-  | 'rate_limit'
-  | 'quota'
-  | 'overloaded'
-  | 'transient'
-  | 'context_too_long'
-  | 'auth'
-  | 'model_missing'
-  | 'invalid_request'
-  | 'refused'
-  | 'aborted'
-  | 'budget'
+export const FAILURE_CLASSES = [
+  'rate_limit',
+  'quota',
+  'overloaded',
+  'transient',
+  'context_too_long',
+  'auth',
+  'model_missing',
+  'invalid_request',
+  'refused',
+  'aborted',
+  'budget',
+] as const
+export type FailureClass = (typeof FAILURE_CLASSES)[number]
 
 export type Cooldown = {
   /** `provider`: all of its models, since the limit is the account's. */
@@ -77,6 +79,7 @@ function classOf(failure: RequestFailure, { status, codes, flagged }: Facts, ven
     case 'budget':
       return 'budget'
     case 'no_route':
+    case 'unavailable':
       return 'model_missing'
     case 'idle':
     case 'cut':

@@ -1,18 +1,33 @@
-/** Makes the `ModelRouter`: routes, one attempt a request, and nothing kept between requests. */
-import { type Clock, messageOf } from '@beige/protocol'
-import type { Api, AssistantMessage, AssistantMessageEventStream, Model } from '@earendil-works/pi-ai'
+/** Makes the `ModelRouter`: routes, limits, health and money of one process behind one door. */
+import { join } from 'node:path'
+import { type Clock, messageOf, type Random, systemRandom } from '@beige/protocol'
+import type { Api, Model } from '@earendil-works/pi-ai'
 import { cleanupSessionResources } from '@earendil-works/pi-ai/session-resources'
-import { createAssistantMessageEventStream } from '@earendil-works/pi-ai/utils/event-stream'
 import { loadWire } from './adapters.ts'
+import { type Answer, type AnswerParts, type Attempt, answer } from './answer.ts'
 import { type AttemptEnd, runAttempt, unsent } from './attempt.ts'
+import { createAccounts } from './budgets.ts'
 import type { Environment } from './endpoint.ts'
 import { fail } from './errors.ts'
+import { type FallbackNumbers, fallbackNumbers } from './fallback-numbers.ts'
+import { type Ledger, openLedger, readLedger } from './ledger.ts'
+import { createLimiter, type Limiter } from './limiter.ts'
+import { type MeterParts, metered } from './meter.ts'
+import { nodeDisk } from './node-disk.ts'
+import type { StateDisk } from './outside.ts'
 import { DEFAULT_TIMEOUTS, type ProviderConfig, type Timeouts } from './provider-config.ts'
+import { openProviderHealth, type ProviderHealth } from './provider-health.ts'
 import { WIRES, type WireApi } from './provider-table.ts'
 import { createRedactor, type Redact } from './redactor.ts'
-import type { ModelRequest, ModelRouter, RequestOutcome } from './router.ts'
+import { createRequestStream } from './request-stream.ts'
+import type { AttemptReport, ModelRequest, ModelRouter, RouterScope } from './router.ts'
 import { createRoutes, type Routes } from './routing.ts'
+import { nameOf } from './routing-run.ts'
+import { type Candidate, createScope, EVERYBODY, narrowed } from './scope.ts'
 import { type Fetch, systemFetch } from './system-fetch.ts'
+
+export const HEALTH_FILE = 'provider-health.json'
+export const LEDGER_FILE = 'usage.jsonl'
 
 export type ModelRouterOptions = {
   /** `llm.providers` of a configuration; a name of the table or a new one. */
@@ -20,9 +35,20 @@ export type ModelRouterOptions = {
   /** Handed in: neither we nor a library look into the process environment. */
   env: Environment
   clock: Clock
+  random?: Random
   fetch?: Fetch
   timeouts?: Partial<Timeouts>
+  /** `llm.fallback` of a configuration. */
+  fallback?: Partial<FallbackNumbers>
+  /** For everybody, e.g. fallback models and `llm.budget`; `for` narrows it. */
+  scope?: RouterScope
+  /** Where cooldowns and usage are kept; without it nothing outlives the process. */
+  state?: { directory: string; disk?: StateDisk }
   userAgent?: string
+  /** Is told of each HTTP request that has ended, e.g. for an audit. */
+  onAttempt?(attempt: AttemptReport): void
+  /** Is told what could not be read or written. */
+  warn?(text: string): void
 }
 
 /**
@@ -32,25 +58,82 @@ export type ModelRouterOptions = {
  * const stream = router.stream({ sessionId, model, context, options: { signal }, onOutcome })
  */
 export async function createModelRouter(options: ModelRouterOptions): Promise<ModelRouter> {
+  const { clock, random = systemRandom, state, warn = () => {} } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const routes = await createRoutes(options.providers ?? {}, options.env, timeouts)
   const redact = createRedactor(secretsOf(routes))
-  const parts: Parts = {
-    routes,
+  const send: SendParts = {
+    clock,
     redact,
-    clock: options.clock,
     fetch: options.fetch ?? systemFetch,
     userAgent: options.userAgent ?? 'beige',
   }
+  const numbers = fallbackNumbers(options.fallback ?? {})
+  const disk = state?.disk ?? nodeDisk
+  const fileIn = (name: string) => (state === undefined ? null : { path: join(state.directory, name), disk })
+
+  const healthFile = fileIn(HEALTH_FILE)
+  const health = await openProviderHealth({
+    clock,
+    warn,
+    ...(healthFile === null ? {} : { file: healthFile }),
+  })
+  const accounts = createAccounts()
+  const ledgerFile = fileIn(LEDGER_FILE)
+  if (ledgerFile !== null) {
+    const { skipped } = await readLedger(ledgerFile, accounts.count)
+    if (skipped > 0) warn(`${ledgerFile.path}: ${skipped} torn or foreign lines are not counted`)
+  }
+  const ledger = ledgerFile === null ? null : openLedger(ledgerFile, warn)
+
+  const meter: MeterParts = { clock, random, accounts, ledger, report: options.onAttempt ?? (() => {}) }
+  const limiters = new Map(
+    routes.endpoints.map(({ id, concurrency }) => [id, createLimiter(concurrency, clock)] as const),
+  )
+  const parts: AnswerParts = {
+    clock,
+    random,
+    numbers,
+    health,
+    limiterOf: candidate => limiterOf(limiters, candidate),
+    attempt: attempt => paidAttempt(send, meter, attempt),
+  }
+  return routerFor({ routes, parts, health, ledger, limiters }, options.scope ?? EVERYBODY)
+}
+
+type Shared = {
+  routes: Routes
+  parts: AnswerParts
+  health: ProviderHealth
+  ledger: Ledger | null
+  limiters: ReadonlyMap<string, Limiter>
+}
+
+function routerFor(shared: Shared, given: RouterScope): ModelRouter {
+  const { routes, parts, health, ledger, limiters } = shared
+  const scope = createScope(routes, given)
   return {
-    resolve: name => routes.route(name).model,
+    resolve: name => scope.check(routes.route(name).model),
     models: () => routes.endpoints.flatMap(endpoint => [...endpoint.models.values()]),
     stream(request) {
-      const stream = createAssistantMessageEventStream()
-      void serve(parts, request, stream) // never rejects
-      return stream
+      const { message } = unsent(request, '', parts.clock.now(), 'unavailable')
+      const out = createRequestStream(message, request.onNotice)
+      // Never rejects.
+      void answer(parts, scope, request, out).then(answered => out.end(tell(request, answered)))
+      return out.stream
     },
+    for: inner => routerFor(shared, narrowed(given, inner)),
+    health: () => ({
+      limiters: Object.fromEntries([...limiters].map(([id, limiter]) => [id, limiter.health()])),
+      models: health.entries(),
+      ledgerError: ledger?.error() ?? null,
+    }),
+    clearHealth: ({ provider, id }) => health.clear(provider, id),
     release: sessionId => cleanupSessionResources(sessionId),
+    async close() {
+      await health.close()
+      await ledger?.close()
+    },
   }
 }
 
@@ -59,50 +142,57 @@ export async function warmUp(model: Model<Api>): Promise<void> {
   await loadWire(wireOf(model))
 }
 
-type Parts = { routes: Routes; redact: Redact; clock: Clock; fetch: Fetch; userAgent: string }
+type SendParts = { redact: Redact; clock: Clock; fetch: Fetch; userAgent: string }
 
-async function serve(
-  parts: Parts,
+function paidAttempt(parts: SendParts, meter: MeterParts, attempt: Attempt): ReturnType<typeof metered> {
+  const { candidate, scope, request, number, classOf, forward, release } = attempt
+  const { model } = candidate.route
+  const context =
+    nameOf(model) === nameOf(request.model)
+      ? request.context
+      : (request.contextFor?.(model) ?? request.context)
+  const { reasoning } = candidate
+  const own = {
+    ...request,
+    model,
+    context,
+    options: { ...request.options, ...(reasoning === undefined ? {} : { reasoning }) },
+  }
+  const send = () => sent(parts, candidate, own, forward).finally(release)
+  return metered(meter, scope, candidate, own, number, classOf, send)
+}
+
+/** Never rejects. */
+async function sent(
+  parts: SendParts,
+  { route }: Candidate,
   request: ModelRequest,
-  stream: AssistantMessageEventStream,
-): Promise<void> {
-  const { message, outcome } = await attempt(parts, request, stream)
-  const told = tell(request, message, outcome)
-  if (told.stopReason === 'error' || told.stopReason === 'aborted')
-    stream.push({ type: 'error', reason: told.stopReason, error: told })
-  else if (told.stopReason !== 'pending')
-    stream.push({ type: 'done', reason: told.stopReason, message: told })
-  stream.end(told)
+  forward: Attempt['forward'],
+): Promise<AttemptEnd> {
+  try {
+    request.options.signal?.throwIfAborted()
+    const wire = await loadWire(wireOf(route.model))
+    return await runAttempt({ ...parts, route, request, wire }, forward)
+  } catch (error) {
+    // What a library throws instead of streaming, e.g. about a request that it can not build.
+    return unsent(request, parts.redact(messageOf(error)), parts.clock.now(), 'stream')
+  }
+}
+
+function limiterOf(limiters: ReadonlyMap<string, Limiter>, { route }: Candidate): Limiter {
+  const limiter = limiters.get(route.endpoint.id)
+  if (limiter === undefined) throw fail('no_route', { model: route.model.id, variable: 'its key' })
+  return limiter
 }
 
 /** An outcome that its listener could not take in is no success. */
-function tell(request: ModelRequest, message: AssistantMessage, outcome: RequestOutcome): AssistantMessage {
+function tell(request: ModelRequest, { message, outcome }: Answer): Answer['message'] {
   try {
     request.onOutcome?.(outcome)
     return message
   } catch (error) {
     const errorMessage = `the outcome of the request could not be kept: ${messageOf(error)}`
     return { ...message, stopReason: 'error', errorMessage }
-  }
-}
-
-async function attempt(
-  parts: Parts,
-  request: ModelRequest,
-  stream: AssistantMessageEventStream,
-): Promise<AttemptEnd> {
-  const route = parts.routes.routeOf(request.model)
-  if (route === null) {
-    const model = `${request.model.provider}/${request.model.id}`
-    return unsent(request, fail('no_route', { model, variable: 'its key' }), parts.clock.now(), 'no_route')
-  }
-  try {
-    request.options.signal?.throwIfAborted()
-    const wire = await loadWire(wireOf(route.model))
-    return await runAttempt({ ...parts, route, request, wire }, event => stream.push(event))
-  } catch (error) {
-    // What a library throws instead of streaming, e.g. about a request that it can not build.
-    return unsent(request, parts.redact(messageOf(error)), parts.clock.now(), 'stream')
   }
 }
 

@@ -22,6 +22,10 @@ export type Endpoint = {
   timeouts: Timeouts
   /** By lower-case id. */
   models: ReadonlyMap<string, Model<Api>>
+  /** Requests at once; Infinity: no limit. */
+  concurrency: number
+  /** Ids in lower case whose price is known, be it 0. */
+  priced: ReadonlySet<string>
   /** Takes ids that it does not list. */
   passesThrough: boolean
 }
@@ -50,11 +54,17 @@ export async function configuredEndpoint(
     key: config.auth === 'none' ? null : (config.apiKey ?? variable(env, row?.variable ?? null)),
     headers: { ...row?.headers, ...config.headers },
     timeouts: { ...timeouts, ...config.timeouts },
+    concurrency: (config.concurrency ?? -1) === -1 ? Number.POSITIVE_INFINITY : (config.concurrency ?? -1),
     passesThrough: false,
   }
   const known = row === undefined ? [] : await catalogueOf(row, config.baseUrl ?? null, config.api ?? null)
-  const own = (config.models ?? []).map(model => customModel(shape, model))
-  return { ...shape, models: byId([...known, ...own]) }
+  const own = (config.models ?? []).map(model => {
+    const cost = known.find(one => one.id.toLowerCase() === model.id.toLowerCase())?.cost
+    return customModel(shape, { ...model, cost: { ...cost, ...model.cost } })
+  })
+  const stated = (config.models ?? []).filter(model => model.cost !== undefined).map(model => model.id)
+  const models = byId([...known, ...own])
+  return { ...shape, models, priced: pricedIds([...models.values()], stated) }
 }
 
 /** Of `AI_BASE_URL`: any id passes. A host of the table brings its row, else `AI_PROVIDER` may name one. */
@@ -74,7 +84,8 @@ export async function baseUrlEndpoint(env: Environment): Promise<Endpoint | null
     key: variable(env, 'AI_API_KEY'),
     headers: row?.headers ?? {},
     timeouts: DEFAULT_TIMEOUTS,
-    models: byId(row === undefined ? [] : await catalogueOf(row, text, null)),
+    concurrency: Number.POSITIVE_INFINITY,
+    ...priced(row === undefined ? [] : await catalogueOf(row, text, null)),
     passesThrough: true,
   }
 }
@@ -92,7 +103,8 @@ export async function rowEndpoint(row: ProviderRow, env: Environment, key: strin
     key,
     headers: row.headers ?? {},
     timeouts: DEFAULT_TIMEOUTS,
-    models: byId(await catalogueOf(row, moved, null)),
+    concurrency: Number.POSITIVE_INFINITY,
+    ...priced(await catalogueOf(row, moved, null)),
     passesThrough: moved !== null,
   }
 }
@@ -129,7 +141,17 @@ async function catalogueOf(
   })
 }
 
-function customModel(endpoint: Omit<Endpoint, 'models'>, config: ModelConfig): Model<Api> {
+function priced(models: readonly Model<Api>[]): Pick<Endpoint, 'models' | 'priced'> {
+  return { models: byId(models), priced: pricedIds(models, []) }
+}
+
+/** A catalogue's price of 0 is one that nobody knows, unless the configuration says it. */
+function pricedIds(models: readonly Model<Api>[], stated: readonly string[]): Set<string> {
+  const known = models.filter(({ cost }) => cost.input > 0 || cost.output > 0).map(model => model.id)
+  return new Set([...known, ...stated].map(id => id.toLowerCase()))
+}
+
+function customModel(endpoint: Omit<Endpoint, 'models' | 'priced'>, config: ModelConfig): Model<Api> {
   return {
     id: config.id,
     name: config.name ?? config.id,

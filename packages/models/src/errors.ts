@@ -37,6 +37,31 @@ export const modelErrors = {
     retryable: false,
     advice: 'Report this as a bug: a library built the wrong URL',
   },
+  not_allowed: {
+    says: '{model} may not be used here.',
+    retryable: false,
+    advice: 'Use one of: {allowed}',
+  },
+  no_price: {
+    says: 'a budget in money covers {model}, whose price is not known.',
+    retryable: false,
+    advice: 'Give the model a cost in the configuration of its provider, or limit tokens instead',
+  },
+  bad_number: {
+    says: '{name} is {value}, and must be {expected}.',
+    retryable: false,
+    advice: 'Mend the number in the configuration or on the command line',
+  },
+  budget: {
+    says: 'the budget of {budget} is spent: {spent} of {limit}, and this request may need up to {needed} more.',
+    retryable: false,
+    advice: 'Wait for the next period, or raise the budget',
+  },
+  all_models_unavailable: {
+    says: 'no model could answer: {tried}.',
+    retryable: true,
+    advice: 'Send the prompt again later, or choose another model',
+  },
   second_request: {
     says: 'an attempt is one request, and the library for {provider} asked for a second.',
     retryable: false,

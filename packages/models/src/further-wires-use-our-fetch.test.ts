@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '@beige/test-support'
-import { ask, failed, KEY, system, textOf, user } from '../test/wires.ts'
+import { ask, failed, KEY, ONCE, system, textOf, user } from '../test/wires.ts'
 import { createModelRouter } from './index.ts'
 
 type Sent = { url: string; headers: Headers }
@@ -16,7 +16,7 @@ async function asked(env: Record<string, string>, name: string, answer: () => Re
     })
     return answer()
   }
-  const router = await createModelRouter({ env, clock: manualClock(), fetch })
+  const router = await createModelRouter({ env, clock: manualClock(), fetch, fallback: ONCE })
   return { sent, answer: await ask({ router, model: router.resolve(name) }, [system, user('hi')]) }
 }
 

@@ -1,7 +1,22 @@
+export type { Budget, BudgetBreach, Payers, Spending } from './budgets.ts'
 export { type Classified, type Cooldown, classify, type FailureClass } from './classify.ts'
-export { createModelRouter, type ModelRouterOptions, warmUp } from './create-router.ts'
+export {
+  createModelRouter,
+  HEALTH_FILE,
+  LEDGER_FILE,
+  type ModelRouterOptions,
+  warmUp,
+} from './create-router.ts'
 export { takeProviderVariables } from './environment.ts'
 export { modelErrors } from './errors.ts'
+export { DEFAULT_FALLBACK, type FallbackNumbers } from './fallback-numbers.ts'
+export type { HealthEntry } from './health-file.ts'
+export { type LedgerLine, readLedger } from './ledger.ts'
+export type { LimiterHealth } from './limiter.ts'
+export { nodeDisk } from './node-disk.ts'
+export type { AppendFile, StateDisk } from './outside.ts'
 export type { ModelConfig, ProviderConfig, Timeouts } from './provider-config.ts'
 export { PROVIDERS, type ProviderRow, type WireApi } from './provider-table.ts'
 export * from './router.ts'
+export { newRoutingRun, type RoutingRun } from './routing-run.ts'
+export type { TokenUsage } from './usage.ts'

@@ -33,6 +33,8 @@ export type ProviderConfig = {
   headers?: Readonly<Record<string, string>>
   models?: readonly ModelConfig[]
   timeouts?: Partial<Timeouts>
+  /** Requests at once, all its models together; -1 (default): no limit. */
+  concurrency?: number
   /** Allows plain http to another machine. */
   insecure?: boolean
 }
@@ -50,6 +52,9 @@ export function checkProvider(id: string, config: ProviderConfig): void {
   if (config.auth === 'none' && config.apiKey !== undefined) throw bad('has an apiKey and auth: "none"')
   if (config.baseUrl !== undefined) checkUrl(config.baseUrl, config.insecure === true, bad)
   checkModels(config.models ?? [], bad)
+  const { concurrency } = config
+  if (concurrency !== undefined && concurrency !== -1 && (!Number.isInteger(concurrency) || concurrency < 1))
+    throw bad('concurrency must be -1 (no limit) or a whole number from 1')
   for (const [name, ms] of Object.entries(config.timeouts ?? {}))
     if (!Number.isInteger(ms) || ms < 1) throw bad(`timeouts.${name} must be a whole number of ms above 0`)
 }

@@ -22,6 +22,9 @@ import {
 export const KEY = 'sk-test-0123456789abcdef-very-secret'
 export const WIRES = ['anthropic-messages', 'openai-completions', 'openai-responses'] as const
 
+/** For tests of the single attempt. */
+export const ONCE = { passes: 1 } as const
+
 export type Bench = AsyncDisposable & { server: ModelServer; router: ModelRouter; model: Model<Api> }
 
 export async function bench(
@@ -37,6 +40,7 @@ export async function bench(
     providers: { scripted: { baseUrl: `${server.url}/v1`, api, apiKey: KEY, models } },
     env: {},
     clock: options.clock ?? systemClock,
+    fallback: ONCE,
   })
   return { server, router, model: router.resolve('m-1'), [Symbol.asyncDispose]: () => server.close() }
 }
