@@ -71,13 +71,18 @@ async function set(args: readonly string[], call: PluginCall, store: Store): Pro
   if (problem) return failed(problem)
   const maxValueBytes = limit(call, 'maxValueBytes')
   // The value byte for byte, as it was given; `args` is a decoded copy.
-  const value = args.length === 2 ? call.argv[2] : await readAll(call.stdin, maxValueBytes)
+  const value =
+    args.length === 2 ? call.argv[2] : await readAll(call.stdin, maxValueBytes).catch(undefinedIfTooLarge)
   if (value === undefined || value.length > maxValueBytes)
     return failed(`a value has at most ${maxValueBytes} bytes`)
   if (store.get(key) === undefined && store.size >= limit(call, 'maxKeys'))
     return failed(`there are already ${limit(call, 'maxKeys')} keys`)
   await store.set(key, value)
   return { exitCode: 0 }
+}
+
+function undefinedIfTooLarge(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'too_large')) throw error
 }
 
 function get(args: readonly string[], store: Store): ToolOutcome {

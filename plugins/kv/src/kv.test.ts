@@ -36,6 +36,16 @@ test('a value is kept byte for byte, from an argument and from standard input', 
     assert.deepEqual((await kit.call('kv', ['get', '--raw', key])).stdout, Buffer.from(bytes))
 })
 
+test('a value that is too large is refused alike, from an argument and from standard input', async () => {
+  const kit = kitAt(folder())
+  const large = 'x'.repeat(1001)
+  for (const answer of [
+    await kit.call('kv', ['set', 'a', large]),
+    await kit.call('kv', ['set', 'a'], { stdin: large }),
+  ])
+    assert.deepEqual([answer.exitCode, answer.stderr.toString()], [1, 'kv: a value has at most 1000 bytes\n'])
+})
+
 test('keys are listed in order, by prefix, and go when deleted', async () => {
   const kit = kitAt(folder())
   for (const key of ['b', 'a2', 'a1']) await kit.call('kv', ['set', key, 'x'])
