@@ -90,7 +90,13 @@ export function latestResults(request: SeenRequest): readonly SeenToolResult[] {
   return request.messages.slice(from).flatMap(m => m.results)
 }
 export function lastPrompt(request: SeenRequest): string {
-  return request.messages.findLast(m => m.role === 'user' && m.text !== '')?.text ?? ''
+  const prompt = request.messages.findLast(m => m.role === 'user' && withoutNotices(m.text) !== '')
+  return withoutNotices(prompt?.text ?? '')
+}
+
+/** What a person said: the harness puts notices into messages of the user, and makes some of nothing else. */
+function withoutNotices(text: string): string {
+  return text.replace(/<notice[^>]*>[\s\S]*?<\/notice>\n?/g, '').trim()
 }
 
 /** Says what it was told. */
@@ -114,7 +120,7 @@ export type Step = Turn | ((input: StepInput) => Turn)
 export function taskScript(steps: readonly Step[]): (request: SeenRequest) => Turn {
   return request => {
     const prompt = request.messages.findLastIndex(
-      m => m.role === 'user' && m.results.length === 0 && m.text !== '',
+      m => m.role === 'user' && m.results.length === 0 && withoutNotices(m.text) !== '',
     )
     const place = request.messages.slice(prompt + 1).filter(m => m.role === 'assistant').length
     const step = steps[place]

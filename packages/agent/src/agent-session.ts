@@ -4,6 +4,7 @@ import { createHost, type LiveSession, type MakeSetup, type SessionSetup, type V
 import { createModelRouter, type ModelRouter, takeProviderVariables, warmUp } from '@beige/models'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
+import { endWithJobs } from './end-of-jobs.ts'
 import { agentHands, hasNotes } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
@@ -106,7 +107,8 @@ function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRo
         })
       },
       promptContext: async () => contextOf(clock.now(), state.session.cwd !== cwd),
-      close: () => hands.close(),
+      jobs: { keep: options.persistent },
+      close: () => endWithJobs(session, hands, options, line => world.stderr.write(`${line}\n`)),
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
     }
   }

@@ -70,6 +70,8 @@ export type AgentBench = AsyncDisposable & {
   agentIn(cwd: string, args: readonly string[]): Promise<Ended>
   /** Names of the folders of sandboxes that are left. */
   sandboxesLeft(): string[]
+  /** Ends what a killed agent left, as if the machine had gone down. */
+  endSandboxes(): Promise<void>
 }
 
 export async function agentBench(script: Script, wire: WireName = 'anthropic'): Promise<AgentBench> {
@@ -116,6 +118,7 @@ export async function agentBench(script: Script, wire: WireName = 'anthropic'): 
     agent: (args, env) => toEnd(start(args, env)),
     agentIn: (cwd, args) => toEnd(start(args, {}, cwd)),
     sandboxesLeft: () => (existsSync(join(home, 'sandboxes')) ? readdirSync(join(home, 'sandboxes')) : []),
+    endSandboxes: () => endSandboxes(home, workspace),
     [Symbol.asyncDispose]: async () => {
       for (const child of children) child.process.kill('SIGKILL')
       await Promise.all(children.map(child => child.ended))
