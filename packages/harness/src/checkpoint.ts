@@ -32,6 +32,8 @@ export type CheckpointParts = {
 
 export type Checkpoint = {
   listen: (event: LoopEvent) => Promise<void>
+  /** What was streamed of the message so far is void: another attempt begins. */
+  discarded: (reason: string, attempt: number) => void
   /** The newest assistant message, failed ones included. */
   last: () => AssistantMessage | null
   steps: () => number
@@ -45,6 +47,7 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
   let steps = stepsBefore
   let last: AssistantMessage | null = null
   let streamed = false
+  let attempts = 0
   let idsByIndex = new Map<number, CallId>()
   const inputErrors = new Map<CallId, string>()
   const known = new Map<string, CallId>()
@@ -124,6 +127,7 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
         steps++
         idsByIndex = new Map()
         streamed = false
+        attempts = 0
         emit({ kind: 'turn_start', step: steps })
         return
       case 'message_start':
@@ -138,7 +142,7 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
         if (event.message.role !== 'assistant') return
         last = event.message
         if (last.stopReason !== 'error') return committed(last)
-        if (streamed) emit({ kind: 'message_discarded', reason: last.errorMessage ?? 'failed', attempt: 1 })
+        if (streamed) discarded(last.errorMessage ?? 'failed', attempts + 1)
         return
       }
       case 'tool_execution_start': {
@@ -158,6 +162,14 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
       default:
         return event satisfies never
     }
+  }
+
+  function discarded(reason: string, attempt: number): void {
+    attempts = attempt
+    streamed = false
+    // The calls of a void message are never run, so none of their ids is used again.
+    idsByIndex = new Map()
+    emit({ kind: 'message_discarded', reason, attempt })
   }
 
   async function toolEnd(event: Extract<LoopEvent, { type: 'tool_execution_end' }>): Promise<void> {
@@ -184,6 +196,7 @@ export function createCheckpoint(parts: CheckpointParts, stepsBefore: number): C
 
   return {
     listen,
+    discarded,
     last: () => last,
     steps: () => steps,
     callId: id => known.get(id) ?? newCallId(clock, random),

@@ -1,6 +1,7 @@
 /** Turns what pi-ai streams into the `StreamEvent`s of the serve protocol. */
 
-import type { StopReason, StreamEvent, Usage } from '@beige/protocol'
+import type { RouterNotice } from '@beige/models'
+import type { AgentEvent, StopReason, StreamEvent, Usage } from '@beige/protocol'
 import type { AssistantMessage, AssistantMessageEvent } from '@earendil-works/pi-ai'
 
 /** `callIdAt` names the call at a place of the message by our id. */
@@ -41,6 +42,14 @@ export function streamEvents(
     default:
       return event satisfies never
   }
+}
+
+/** What the router tells beside the stream. */
+export function noticeEvent(notice: Exclude<RouterNotice, { type: 'discarded' }>): AgentEvent {
+  if (notice.type === 'waiting')
+    return { kind: 'waiting', provider: notice.provider, position: notice.position }
+  const { to, from, reason } = notice
+  return { kind: 'model_switched', model: to, previous: from, cause: 'fallback', reason }
 }
 
 export function startEvent(message: AssistantMessage): StreamEvent {

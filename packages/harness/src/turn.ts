@@ -3,7 +3,7 @@
  * `prepareRequest`, checkpoint and journal its awaited listeners, the pipeline each tool's `execute`.
  */
 
-import type { RequestFailure } from '@beige/models'
+import { newRoutingRun, type RequestOutcome, type RouterNotice } from '@beige/models'
 import { BeigeError, type CallId, isError, messageOf, type RunOutcome } from '@beige/protocol'
 import {
   type AgentLoopConfig,
@@ -12,6 +12,7 @@ import {
   runAgentLoopContinue,
 } from '@earendil-works/pi-agent-core'
 import type { Api, Message, Model, SystemMessage } from '@earendil-works/pi-ai'
+import { normalizeContext } from '@earendil-works/pi-ai/utils/transcript'
 import { type Checkpoint, createCheckpoint } from './checkpoint.ts'
 import { fail } from './errors.ts'
 import { createJournal } from './journal.ts'
@@ -19,10 +20,12 @@ import { createLocks } from './locks.ts'
 import { toProviderHistory } from './provider-history.ts'
 import type { RunParts, RunResult } from './run.ts'
 import type { Session } from './session.ts'
-import { stopReasonOf } from './stream-events.ts'
+import { noticeEvent, stopReasonOf } from './stream-events.ts'
 import type { ToolCall, ToolResult } from './tool.ts'
 
 const PROGRESS_EVERY_MS = 100
+
+type FailedRequest = Extract<RequestOutcome, { state: 'failed' }>
 
 export type Turn = {
   /** Aborted from outside, or from inside by what the run then fails with. */
@@ -40,7 +43,8 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   const signal = AbortSignal.any([outer, stop.signal])
   const results = new Map<CallId, ToolResult>()
   const order = createLocks()
-  let failure: RequestFailure | null = null
+  let failure: FailedRequest | null = null
+  const routing = newRoutingRun(answeredLast(session))
   const journal = createJournal(session, record =>
     emit({ kind: 'committed', entry_id: record.callId, role: 'tool', record_seq: record.seq }),
   )
@@ -136,15 +140,15 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     })),
     timestamp: 0,
   })
-  const history = (system: SystemMessage): Message[] => [
+  const history = (system: SystemMessage, model: Model<Api> = parts.model): Message[] => [
     system,
     ...toProviderHistory(
       session.state().entries,
       {
-        provider: parts.model.provider,
-        api: parts.model.api,
-        id: parts.model.id,
-        vision: parts.model.input.includes('image'),
+        provider: model.provider,
+        api: model.api,
+        id: model.id,
+        vision: model.input.includes('image'),
       },
       session.notes().notices,
     ),
@@ -170,6 +174,11 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     ...(parts.maxTokens === undefined ? {} : { maxTokens: parts.maxTokens }),
   })
 
+  const told = (notice: RouterNotice): void => {
+    if (notice.type === 'discarded') checkpoint.discarded(notice.reason, notice.attempt)
+    else emit(noticeEvent(notice))
+  }
+
   const loop = (systemPrompt: string) => {
     const system = systemMessage(systemPrompt)
     return runAgentLoopContinue(
@@ -182,9 +191,12 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
           sessionId: session.log.id,
           model,
           context,
+          contextFor: other => normalizeContext({ messages: history(system, other) }),
           options: options ?? {},
+          run: routing,
+          onNotice: told,
           onOutcome: outcome => {
-            failure = outcome.state === 'failed' ? outcome.failure : null
+            failure = outcome.state === 'failed' ? outcome : null
           },
         }),
     )
@@ -203,7 +215,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     if (stop.signal.aborted) return failed(stop.signal.reason)
     if (outer.aborted) return ended('aborted', fail('aborted', {}, outer.reason))
     const last = checkpoint.last()
-    if (failure?.cause === 'refused' || (last && stopReasonOf(last) === 'refusal'))
+    if (failure?.failure.cause === 'refused' || (last && stopReasonOf(last) === 'refusal'))
       return ended('refused', null)
     if (last?.stopReason === 'error')
       return ended('failed', modelError(parts.model, failure, last.errorMessage))
@@ -242,14 +254,29 @@ function isProviderMessage(message: { role: string }): message is Message {
   return ['system', 'user', 'assistant', 'toolResult'].includes(message.role)
 }
 
-function modelError(model: Model<Api>, failure: RequestFailure | null, text: string | undefined): BeigeError {
+function modelError(model: Model<Api>, failed: FailedRequest | null, text: string | undefined): BeigeError {
   return fail('model', {
     model: `${model.provider}/${model.id}`,
-    reason: failure?.message ?? text ?? 'no reason given',
-    ...(failure
-      ? { cause: failure.cause, status: failure.status, retry_after_ms: failure.retryAfterMs }
+    reason: failed?.failure.message ?? text ?? 'no reason given',
+    ...(failed
+      ? {
+          class: failed.class,
+          cause: failed.failure.cause,
+          status: failed.failure.status,
+          retry_after_ms: failed.failure.retryAfterMs,
+          retry_at: failed.retryAtMs,
+          tried: failed.tried,
+        }
       : {}),
   })
+}
+
+/** The model of the newest answer in the log, whichever run it belongs to. */
+function answeredLast(session: Session): { provider: string; id: string } | null {
+  const entry = session
+    .state()
+    .entries.findLast(one => one.kind === 'message' && one.body.role === 'assistant')
+  return (entry?.kind === 'message' ? entry.body.model : null) ?? null
 }
 
 export function storageError(error: unknown): BeigeError {

@@ -64,11 +64,16 @@ export async function runBench(script: Script, wire: WireName = 'anthropic'): Pr
         apiKey: 'k',
         baseUrl: wire === 'anthropic' ? server.url : `${server.url}/v1`,
         api: APIS[wire],
-        models: [{ id: 'scripted', contextWindow: 100_000, maxTokens: 4096, input: ['text', 'image'] }],
+        models: [
+          { id: 'scripted', contextWindow: 100_000, maxTokens: 4096, input: ['text', 'image'] },
+          { id: 'second', contextWindow: 100_000, maxTokens: 4096 },
+        ],
       },
     },
     env: {},
     clock: systemClock,
+    fallback: { backoffMs: 1 },
+    scope: { fallbackModels: [{ model: 'fake/second' }] },
   })
   return {
     server,

@@ -108,10 +108,13 @@ export function limiterModel(limit: number): LimiterModel {
       const { active, waiting, isStuck } = limiter.health()
       assert.ok(active <= limit, `${active} of ${limit}`)
       assert.ok(waiting === 0 || active === limit, 'a waiter beside a free slot')
-      assert.deepEqual([active, waiting], [holding.size, queue.length])
-      assert.equal(isStuck, false)
-      assert.deepEqual(errors, [])
-      for (const [place, id] of queue.entries()) assert.equal(tasks.get(id)?.positions.at(-1), place + 1)
+      // Millions of times: deepEqual would take most of it.
+      const isAsExpected =
+        active === holding.size && waiting === queue.length && errors.length === 0 && !isStuck
+      if (!isAsExpected)
+        assert.fail(JSON.stringify({ active, holding: [...holding], waiting, queue, isStuck }))
+      for (const [place, id] of queue.entries())
+        if (tasks.get(id)?.positions.at(-1) !== place + 1) assert.fail(`task ${id} was told a wrong place`)
     },
   }
 }
@@ -167,7 +170,8 @@ async function walk(
     model.check()
   }
   // What still waits gets its turn when those before it have ended.
-  for (let round = 0; round <= begun.size; round++) await endWanted()
+  for (let round = 0; round <= begun.size && model.live().length > 0; round++) await endWanted()
+  await model.settle()
   model.check()
   assert.deepEqual(model.live(), [])
   assert.deepEqual([model.limiter.health().active, model.limiter.health().waiting], [0, 0])

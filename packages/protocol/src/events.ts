@@ -46,6 +46,18 @@ export const agentEvent = union([
   // The fields of a StreamEvent stand beside `kind`.
   obj({ kind: lit('stream'), type: str() }, open),
   obj({ kind: lit('message_discarded'), reason: str(), attempt: int() }, open),
+  // `position` from 1 in the queue of the provider.
+  obj({ kind: lit('waiting'), provider: str(), position: int() }, open),
+  obj(
+    {
+      kind: lit('model_switched'),
+      model: str(),
+      previous: opt(str()),
+      cause: oneOf(['client', 'fallback']),
+      reason: opt(str()),
+    },
+    open,
+  ),
   obj({ kind: lit('tool_start'), id: str(), name: str(), input: unknown() }, open),
   obj({ kind: lit('tool_progress'), id: str(), name: str(), snapshot: str(), bytes: int() }, open),
   obj(

@@ -133,6 +133,10 @@ export function createTranscript(options: TranscriptOptions): Transcript {
           return
         case 'message_discarded':
           return line(paint.dim(`  (discarded: ${oneLine(event.reason, 200)})`))
+        case 'model_switched':
+          return line(paint.dim(`  (answered by ${oneLine(event.model, 100)})`))
+        case 'waiting':
+          return busy(`waiting for ${oneLine(event.provider, 40)}, place ${event.position}`)
         case 'tool_start': {
           const subject = subjectOf(event.input)
           calls.set(event.id, { name: event.name, subject, startedAt: clock.monotonic() })
