@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: the main job on a bare machine, without an account. A gateway with a scripted model, an agent in a
  * sandbox, a task on a real package, a script that calls a plugin's tool; everything is the real program but the model.
+ * `npm run demo -- kill`: what becomes of a command whose agent is killed (kill.ts).
  */
 import { join, relative } from 'node:path'
 import { createTranscript, plural, type Terminal } from '@beige/client'
@@ -10,6 +11,7 @@ import { auditView } from './audit.ts'
 import { checked, labelled, StepFailed, step } from './checklist.ts'
 import { lines, said } from './command.ts'
 import { AGENT, type DemoHome, demoHome, demoHomeOf } from './home.ts'
+import { killDemo } from './kill.ts'
 import { type DemoModel, demoModel } from './model.ts'
 import { demoDriver } from './sandbox.ts'
 
@@ -175,7 +177,10 @@ process.stdout.on('error', () => {})
 process.on('SIGINT', () => {})
 
 try {
-  process.exitCode = await demo()
+  const [which] = process.argv.slice(2)
+  if (which !== undefined && which !== 'kill')
+    throw new StepFailed('demo', `there is no ${which}`, 'npm run demo, or npm run demo -- kill')
+  process.exitCode = which === 'kill' ? await killDemo({ root, terminal, builtExecd }) : await demo()
 } catch (error) {
   if (!(error instanceof StepFailed)) throw error
   terminal.write(`  ✗ ${error.step.padEnd(12)} ${error.message.trim()}. ${error.advice}\n`)

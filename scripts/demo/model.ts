@@ -27,7 +27,7 @@ export async function demoModel(root: string): Promise<DemoModel> {
       stop: () => {},
     }
   }
-  const { url, stop } = await scripted(root)
+  const { url, stop } = await scriptedModel(root, 'demo-script.ts')
   return {
     label: 'scripted (set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a real one)',
     providers: {
@@ -43,13 +43,10 @@ export async function demoModel(root: string): Promise<DemoModel> {
   }
 }
 
-async function scripted(root: string): Promise<{ url: string; stop(): void }> {
+/** Serves a script of test-support by a process of its own. */
+export async function scriptedModel(root: string, script: string): Promise<{ url: string; stop(): void }> {
   const folder = join(root, 'test-support/src')
-  const args = [
-    '--conditions=beige-source',
-    join(folder, 'model-server-main.ts'),
-    join(folder, 'demo-script.ts'),
-  ]
+  const args = ['--conditions=beige-source', join(folder, 'model-server-main.ts'), join(folder, script)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await new Promise<string>((resolve, reject) => {
     child.on('error', reject)
