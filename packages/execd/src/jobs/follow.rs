@@ -61,14 +61,14 @@ pub fn go_on(
     time: Option<Duration>,
 ) -> Answer<()> {
     let until = time.and_then(|time| Instant::now().checked_add(time));
-    let mut is_done = false;
+    let (mut is_done, mut is_all) = (false, false);
     // What there was when the time was over is still sent, and no more.
     let mut last_offsets = None;
     loop {
         let now = Instant::now();
         if !is_done {
             let state = job.lock();
-            let is_all = frames.pull(&state.held, &job.spill);
+            is_all = frames.pull(&state.held, &job.spill);
             if until.is_some_and(|until| now >= until) && last_offsets.is_none() {
                 last_offsets = Some(state.held.totals());
             }
@@ -96,11 +96,18 @@ pub fn go_on(
         if is_done && !frames.has_pending() {
             return Ok(());
         }
+        if !is_all && !frames.has_pending() {
+            continue;
+        }
         if frames.next_heartbeat().is_some_and(|at| now >= at) {
             frames.heartbeat();
             continue;
         }
         let waits_for_job = !is_done && !frames.has_pending();
+        // A job that has ended raises its flag no more: what is held is taken before anybody waits.
+        if waits_for_job && !is_all {
+            continue;
+        }
         let mut fds = [
             Interest::hangup(exchange.wire.fd(), frames.has_pending()),
             if waits_for_job { Interest::read(watch.fd()) } else { Interest::none() },
