@@ -39,7 +39,7 @@ export const DEFECTS = {
   forgets_ended_ids: 'starts an id again when its end is no longer kept',
   ignores_instance: 'starts a job that was meant for another instance',
   takes_any_id: 'takes an id of any shape',
-  ttl_is_short: 'keeps no finished job for longer than 2 s',
+  ttl_is_short: 'keeps no finished job for longer than 8 s',
   ignores_keep_later: 'answers a PATCH and keeps nothing',
   output_from_start: 'sends the whole output whatever the offset',
   orders_by_stream: 'keeps all of stdout before all of stderr',

@@ -6,7 +6,7 @@ import type { Run } from './run.ts'
 import { Refusal, type Wanted, type WantedJob } from './wire.ts'
 
 const DEFAULT_TTL_S = 3600
-const SHORT_TTL_S = 2
+const SHORT_TTL_S = 8
 
 export type Job = {
   id: string

@@ -25,8 +25,8 @@ export type Tree = {
   stdin: Writable | null
   stdout: Readable
   stderr: Readable
-  /** The command itself has ended. */
-  exited: Promise<Status>
+  /** The command itself has ended; or its supervisor has, and nobody knows. */
+  exited: Promise<Status & { isLost?: true }>
   /** SIGTERM, 2 s, SIGKILL; resolves when nothing is left. */
   end(): Promise<void>
 }
@@ -132,7 +132,7 @@ function readableOf(child: ChildProcess, at: number): Readable {
   return stream as Readable
 }
 
-async function statusOf(child: ChildProcess): Promise<Status> {
+async function statusOf(child: ChildProcess): Promise<Status & { isLost?: true }> {
   let text = ''
   const pipe = readableOf(child, 3).on('data', part => {
     text += part
@@ -144,7 +144,7 @@ async function statusOf(child: ChildProcess): Promise<Status> {
   if (!signal) await closing(pipe)
   pipe.destroy()
   const code = Number.parseInt(text, 10)
-  if (Number.isNaN(code)) return { exit_code: null, signal: signal ?? 'SIGKILL' }
+  if (Number.isNaN(code)) return { exit_code: null, signal: signal ?? 'SIGKILL', isLost: true }
   const name = Object.entries(os.signals).find(([, number]) => number === code - 128)?.[0]
   return code > 128 && name ? { exit_code: null, signal: name } : { exit_code: code, signal: null }
 }

@@ -121,8 +121,9 @@ function watch(
     return await run.ended
   }
   run.ended = (async () => {
-    const status = await tree.exited
+    const { isLost = false, ...status } = await tree.exited
     clearTimeout(timer)
+    if (isLost) await tree.end()
     const isHeld = await drained(tree, has)
     await ending
     if (!has('no_sweep')) await tree.end()

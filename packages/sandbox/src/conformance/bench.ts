@@ -13,6 +13,9 @@ const POLL_MS = 100
 /** How long something must not move to count as ended; a ticker moves every 0.1 s. */
 const STILL_MS = 1000
 
+/** SIGTERM, 2 s, SIGKILL; and the rest for a busy machine. */
+const GRACE_MS = 12_000
+
 /** A body of `POST U`, free to be as wrong as a check wants it. */
 export type Body = Readonly<Record<string, unknown>>
 export type Ended = {
@@ -187,12 +190,18 @@ export function makeBench(makings: BenchMakings): Bench & { cleanUp(signal: Abor
       const before = await read(path)
       await until('the command runs', async () => (await read(path)) !== before)
     },
-    untilStill: path => until('what the command left has ended', () => isStill(path)),
+    async untilStill(path) {
+      const sinceMs = clock.monotonic()
+      await until('what the command left has ended', async () => {
+        if (await isStill(path)) return true
+        const ms = clock.monotonic() - sinceMs
+        expect(ms < GRACE_MS, `what the command left still runs after ${Math.round(ms)} ms`)
+        return false
+      })
+    },
     mailbox() {
       if (makings.mailbox === null) {
-        throw skipped(
-          'the endpoint is elsewhere; say where it reaches this kit: --notify-url, --notify-listen',
-        )
+        throw skipped('it is not known how the endpoint reaches this kit: --notify-url')
       }
       return makings.mailbox()
     },

@@ -42,7 +42,9 @@ export async function notifyReceiver(
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    if ('socketPath' in place.listen) server.listen(place.listen.socketPath, resolve)
+    // The endpoint may be another user of this machine.
+    if ('socketPath' in place.listen)
+      server.listen({ path: place.listen.socketPath, writableAll: true }, resolve)
     else server.listen(place.listen.port, place.listen.host, resolve)
   })
   const address = server.address()

@@ -68,12 +68,15 @@ async function carry(wish: WorkplaceWish, program: Uint8Array): Promise<Workplac
     wish.signal,
   )
   expect(written.status < 300, `the carried program could not be written: status ${written.status}`)
-  const link =
-    'for name; do [ "$name" = busybox ] || "$0" ln -s busybox "${0%/*}/$name"; "$0" --list | "$0" grep -qx "$name" && echo "$name ${0%/*}/$name"; done; exit 0'
-  const linked = await ask(wish, path, ['sh', '-c', link, path, ...PROGRAMS])
+  const linked = await ask(wish, path, ['sh', '-c', LINK, path, ...PROGRAMS])
   expect(linked?.exitCode === 0, 'the carried program does not run at the endpoint')
   return { programs: listed(linked.stdout.split('\n')), env: { PATH: `${folder}/bin` }, folder }
 }
+
+// `$0` is the program's path: a link beside it for each name that it can be.
+const LINK = `folder=\${0%/*}; for name; do
+  "$0" --list | "$0" grep -qx "$name" && "$0" ln -s busybox "$folder/$name" && echo "$name $folder/$name"
+done; exit 0`
 
 async function firstFolder({ http, hasFiles, signal }: WorkplaceWish): Promise<string> {
   if (!hasFiles) return '/tmp'

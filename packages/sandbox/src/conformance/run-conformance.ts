@@ -224,8 +224,9 @@ async function bounded<T>(
   try {
     return await Promise.race([act(limit.signal), aborted])
   } catch (error) {
-    if (limit.signal.aborted && !isError(error)) throw limit.signal.reason
-    throw error
+    if (!limit.signal.aborted) throw error
+    if (outer?.aborted || !isError(error, 'check_failed') || error === late) throw limit.signal.reason
+    throw fail('check_failed', { reason: `${late.message}: ${error.message}` }, error)
   } finally {
     outer?.removeEventListener('abort', stop)
     over.abort()

@@ -115,10 +115,10 @@ export const commandChecks: readonly Check[] = [
     programs: ['sh', 'sleep'],
     async run(bench) {
       const sinceMs = bench.clock.monotonic()
-      const ended = await bench.run(bench.sh('sleep 25 & echo out; exit 4'))
+      const ended = await bench.run(bench.sh('sleep 20 & echo out; exit 4'))
       const ms = bench.clock.monotonic() - sinceMs
       expectEqual('code and stdout', [ended.exitCode, ended.stdout.toString()], [4, 'out\n'])
-      expect(ms < 15_000, `the answer took ${Math.round(ms)} ms`)
+      expect(ms < 12_000, `the answer took ${Math.round(ms)} ms`)
       expectEqual('held_pipes', ended.heldPipes, true)
       const free = await bench.run(bench.sh('echo out'))
       expectEqual('held_pipes of a command that leaves nothing', free.heldPipes, false)

@@ -6,18 +6,18 @@ const LOOP = `sh -c '${TICK}' sh "$1" >/dev/null 2>&1`
 
 export const disconnectChecks: readonly Check[] = [
   killed('disconnect kills the group', [], `${LOOP} & ${TICK}`),
-  killed('disconnect kills double-forked children', [], `(${LOOP} &) ; sleep 25`),
-  killed('disconnect kills setsid children', ['setsid'], `setsid ${LOOP} & sleep 25`),
+  killed('disconnect kills double-forked children', [], `(${LOOP} &) ; sleep 60`),
+  killed('disconnect kills setsid children', ['setsid'], `setsid ${LOOP} & sleep 60`),
   // What nohup does, where the program is missing.
   killed(
     'disconnect kills nohup children',
     [],
-    `if command -v nohup >/dev/null; then nohup ${LOOP} & else (trap "" HUP; ${LOOP}) & fi; sleep 25`,
+    `if command -v nohup >/dev/null; then nohup ${LOOP} & else (trap "" HUP; ${LOOP}) & fi; sleep 60`,
   ),
   killed(
     'disconnect kills what ignores SIGTERM',
     ['setsid'],
-    `setsid sh -c 'trap "" TERM HUP; ${TICK}' sh "$1" >/dev/null 2>&1 & sleep 25`,
+    `setsid sh -c 'trap "" TERM HUP; ${TICK}' sh "$1" >/dev/null 2>&1 & sleep 60`,
   ),
 ]
 

@@ -57,7 +57,7 @@ export const jobEndChecks: readonly Check[] = [
     isLong: true,
     async run(bench) {
       await bench.run({ ...bench.sh('echo out; exit 8'), job: bench.job('stays', { keep: true, ttl_s: 60 }) })
-      await bench.clock.sleep(3000, bench.signal)
+      await bench.clock.sleep(10_000, bench.signal)
       const state = await bench.state('stays')
       expectEqual('state and exit code', [state.state, state.exit_code], ['exited', 8])
       const frames = await (await bench.frames(bench.jobPath('stays', '/output'))).rest()

@@ -60,7 +60,7 @@ export const jobChecks: readonly Check[] = [
       await bench.untilTicking(file)
       expect(!(await bench.isStill(file)), 'it does not run any more')
       const ended = await bench.send('DELETE', bench.jobPath('later'))
-      expectEqual('its output', jobStateOf(ended).stdout_bytes, 4)
+      expect(jobStateOf(ended).stdout_bytes >= 4, 'its output is not counted')
       const late = await bench.send('PATCH', bench.jobPath('later'), patch)
       expectRefused('PATCH of one that has ended', late, 409, 'conflict')
     },

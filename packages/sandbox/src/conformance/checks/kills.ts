@@ -36,7 +36,8 @@ export const killChecks: readonly Check[] = [
     async run(bench) {
       const script = 'trap "sleep 0.3; echo bye; exit 0" TERM; while :; do sleep 0.1; done'
       const { stdout, timedOut } = await bench.run({ ...bench.sh(script), timeout_ms: 1000 })
-      expectEqual('timed_out and the last words', [timedOut, stdout.toString()], [true, 'bye\n'])
+      const lastWords = stdout.toString().slice(-4)
+      expectEqual('timed_out and the last words', [timedOut, lastWords], [true, 'bye\n'])
     },
   },
   {
@@ -44,15 +45,14 @@ export const killChecks: readonly Check[] = [
     programs: ['sh', 'sleep', 'cat'],
     async run(bench) {
       const file = bench.path('ticks')
-      const sinceMs = bench.clock.monotonic()
-      const ended = await bench.run({
-        ...bench.sh(`trap "" TERM; (${TICK}) & ${TICK}`, file),
-        timeout_ms: 700,
-      })
-      const ms = bench.clock.monotonic() - sinceMs
-      expectEqual('timed_out', ended.timedOut, true)
-      expect(await bench.isStill(file), 'something of it ran when the answer was here')
-      expect(ms < 12_000, `a command that ignores SIGTERM was ended after ${Math.round(ms)} ms`)
+      for (const script of [`(trap "" TERM; ${TICK}) & ${TICK}`, `trap "" TERM; (${TICK}) & ${TICK}`]) {
+        const sinceMs = bench.clock.monotonic()
+        const ended = await bench.run({ ...bench.sh(script, file), timeout_ms: 700 })
+        const ms = bench.clock.monotonic() - sinceMs
+        expectEqual('timed_out', ended.timedOut, true)
+        expect(await bench.isStill(file), 'something of it ran when the answer was here')
+        expect(ms < 12_000, `a command that ignores SIGTERM was ended after ${Math.round(ms)} ms`)
+      }
     },
   },
   ...swept('leftovers swept', async (bench, script, file) => {
