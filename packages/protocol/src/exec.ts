@@ -133,7 +133,11 @@ export const fileStat = obj(
 )
 export type FileStat = Static<typeof fileStat>
 export const fileList = obj(
-  { entries: arr(obj({ path: str(), kind: fileKind, size: int() }, { open: true })), truncated: bool() },
+  {
+    /** `target` is where a link leads, in its own words. */
+    entries: arr(obj({ path: str(), kind: fileKind, size: int(), target: opt(str()) }, { open: true })),
+    truncated: bool(),
+  },
   { open: true },
 )
 export type FileList = Static<typeof fileList>

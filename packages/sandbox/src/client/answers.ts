@@ -6,6 +6,7 @@ import {
   execFrame,
   execHealth,
   type FileList,
+  type FileStat,
   fileKind,
   fileStat,
 } from '@beige/protocol'
@@ -18,9 +19,16 @@ const MAX_SHOWN_CHARS = 200 // of a wrong answer, in its error
 
 export const healthSchema = compile(execHealth)
 export const answerSchema = compile(execAnswer)
-export const statSchema = compile(fileStat)
+const statSchema = compile(fileStat)
 // A name that is no text comes as base64, and one such file must not hide all the others.
-const listEntry = obj({ path: opt(str()), path_b64: opt(str()), kind: fileKind, size: int() }, { open: true })
+const listEntry = obj(
+  {
+    ...{ path: opt(str()), path_b64: opt(str()), target: opt(str()), target_b64: opt(str()) },
+    ...{ kind: fileKind, size: int() },
+  },
+  { open: true },
+)
+const b64Target = compile(obj({ target_b64: str() }, { open: true }))
 const listSchema = compile(obj({ entries: arr(listEntry), truncated: bool() }, { open: true }))
 const frameSchema = compile(execFrame)
 const errorSchema = compile(execErrorBody)
@@ -37,11 +45,23 @@ export function parseAnswer<T>(answer: WholeAnswer, schema: Checked<T>, endpoint
 
 export function parseList(answer: WholeAnswer, endpoint: string): FileList {
   const { entries, truncated } = parseAnswer(answer, listSchema, endpoint)
-  const named = entries.map(({ path, path_b64, kind, size }) => {
-    const text = path ?? (path_b64 === undefined ? '' : decodeBase64(path_b64, endpoint).toString('utf8'))
-    return { path: text, kind, size }
+  const named = entries.map(({ path, path_b64, target, target_b64, kind, size }) => {
+    const leads = textOr(target, target_b64, endpoint)
+    const name = { path: textOr(path, path_b64, endpoint) ?? '', kind, size }
+    return leads === null ? name : { ...name, target: leads }
   })
   return { entries: named, truncated }
+}
+
+export function parseFileStat(answer: WholeAnswer, endpoint: string): FileStat {
+  const stat: FileStat = parseAnswer(answer, statSchema, endpoint)
+  if (!b64Target.check(stat)) return stat
+  return { ...stat, target: decodeBase64(stat.target_b64, endpoint).toString('utf8') }
+}
+
+function textOr(text: string | undefined, base64: string | undefined, endpoint: string): string | null {
+  if (text !== undefined) return text
+  return base64 === undefined ? null : decodeBase64(base64, endpoint).toString('utf8')
 }
 
 export function parseFrame(line: Buffer, endpoint: string): ExecFrame {

@@ -1,7 +1,7 @@
 /** File calls over the files API of `exec/2`: one round trip each, paths as fields, bytes raw. */
 import { fail } from '../errors.ts'
 import type { FileCalls } from '../exec-client.ts'
-import { errorOf, parseAnswer, parseList, refusal, statSchema } from './answers.ts'
+import { errorOf, parseFileStat, parseList, refusal } from './answers.ts'
 import { SILENCE_MS, type Transport, type WholeAnswer } from './transport.ts'
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024 // read or written at once; larger ones in ranges
@@ -66,7 +66,7 @@ export function filesByApi(transport: Transport): FileCalls {
     },
 
     async stat(path, signal) {
-      return parseAnswer(await call('GET', 'stat', { path }, signal, MAX_STAT_BYTES), statSchema, name)
+      return parseFileStat(await call('GET', 'stat', { path }, signal, MAX_STAT_BYTES), name)
     },
 
     async list(path, signal, options = {}) {

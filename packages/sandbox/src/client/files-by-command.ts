@@ -2,7 +2,7 @@
  * File calls for endpoints without the files API: small POSIX scripts whose paths are arguments, never text of the script
  * (H32, H33). They behave as the API does and need `sh`, `cat`, `stat`, `mktemp`, `mv`, `find`, `head`, `tail`, `readlink`.
  */
-import type { FileKind } from '@beige/protocol'
+import type { FileKind, FileList } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { Command, ExecResult, FileCalls } from '../exec-client.ts'
 import { MAX_LIST_DEPTH, MAX_LIST_ENTRIES } from './files-by-api.ts'
@@ -52,11 +52,21 @@ const STAT = `${CHECK}
 stat -c '%f %s %Y %i' "$p" || exit 1
 if [ -L "$p" ]; then readlink "$p"; fi
 `
+// One `stat` for many files, unless one of them goes meanwhile. A directory that may not be read shows nothing.
 const LIST = `${CHECK}
 [ -e "$p" ] || gone
 [ -d "$p" ] || refuse 'it is not a directory'
-cd "$p" || exit 1
-find . -mindepth 1 -maxdepth "$2" -exec sh -c 'for f; do stat -c "%f %s" "$f"; printf "%s\\0" "\${f#./}"; done' sh {} +
+[ -r "$p" ] && cd "$p" || refuse 'Permission denied'
+find . -mindepth 1 -maxdepth "$2" -exec sh -c '
+  all=$(stat -c "%f %s" "$@" 2>/dev/null) || all=
+  for f; do
+    if [ -z "$all" ]; then stat -c "%f %s" "$f" 2>/dev/null || continue
+    else line=\${all%%"
+"*}; all=\${all#"$line"}; all=\${all#?}; printf "%s\\n" "$line"; fi
+    printf "%s\\0" "\${f#./}"
+    if [ -L "$f" ]; then readlink "$f"; fi
+    printf "\\0"
+  done' sh {} + 2>/dev/null || :
 `
 const REMOVE = `${CHECK}
 [ -e "$p" ] || [ -L "$p" ] || gone
@@ -127,16 +137,17 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
       const depth = Math.min(options.depth ?? 1, MAX_LIST_DEPTH)
       const limit = Math.min(options.limit ?? MAX_LIST_ENTRIES, MAX_LIST_ENTRIES)
       const output = (await script(LIST, path, [`${depth}`], signal)).toString('utf8')
-      const entries = output
-        .split('\0')
-        .filter(record => record !== '')
-        .map(record => {
-          const at = record.indexOf('\n')
-          const [rawMode = '', size = ''] = record.slice(0, at).split(' ')
-          const kind = kindOf(Number.parseInt(rawMode, 16))
-          return { path: record.slice(at + 1), kind, size: Number(size) }
-        })
-        .sort((a, b) => (a.path < b.path ? -1 : 1))
+      const records = output.split('\0')
+      const entries: FileList['entries'] = []
+      for (let at = 0; at + 2 < records.length; at += 2) {
+        const record = records[at] ?? ''
+        const end = record.indexOf('\n')
+        const [rawMode = '', size = ''] = record.slice(0, end).split(' ')
+        const kind = kindOf(Number.parseInt(rawMode, 16))
+        const target = kind === 'symlink' ? { target: (records[at + 1] ?? '').slice(0, -1) } : {}
+        entries.push({ path: record.slice(end + 1), kind, size: Number(size), ...target })
+      }
+      entries.sort((a, b) => byParts(a.path, b.path))
       return { entries: entries.slice(0, limit), truncated: entries.length > limit }
     },
 
@@ -144,6 +155,11 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
       await script(REMOVE, path, [], signal)
     },
   }
+}
+
+/** As the API has it: bytes, and what is in a directory behind it. */
+function byParts(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a.replaceAll('/', '\0')), Buffer.from(b.replaceAll('/', '\0')))
 }
 
 function kindOf(rawMode: number): FileKind {
