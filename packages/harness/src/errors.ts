@@ -36,6 +36,21 @@ export const harnessErrors = {
     retryable: false,
     advice: 'List its jobs',
   },
+  no_search_engine: {
+    says: 'nothing in this sandbox can search: there is neither ripgrep nor a grep that knows -E, -a and UTF-8',
+    retryable: false,
+    advice: 'Install ripgrep in the sandbox',
+  },
+  not_posix: {
+    says: 'the pattern can not be given to POSIX grep: {reason}',
+    retryable: false,
+    advice: 'Install ripgrep in the sandbox, or write the pattern another way',
+  },
+  walk_failed: {
+    says: 'the tree {path} could not be listed: {reason}',
+    retryable: false,
+    advice: 'The sandbox needs sh, head and tr; a tree that is too large is listed in parts',
+  },
   aborted: { says: 'the run was stopped', retryable: false, advice: 'Send another prompt to go on' },
 } as const satisfies ErrorTable
 

@@ -22,7 +22,19 @@ for (const route of FILE_ROUTES) {
         assert.equal(codeOf(await call('edit', { path: name, old_string: 'one', new_string: 'two' })), null)
         assert.equal(codeOf(await call('patch', { path: name, oldText: 'two', newText: 'three' })), null)
         assert.equal(readFileSync(path, 'utf8'), 'three\n')
+        assert.equal(textOf(await call('grep', { pattern: 'three', path: name })), `${name}:1: three`)
+        writeFileSync(path, `${name} is here`)
+        assert.equal(
+          textOf(await call('grep', { pattern: name, path: name, literal: true })),
+          `${name}:1: ${name} is here`,
+        )
+        assert.equal(textOf(await call('find', { pattern: name })), name)
         mkdirSync(`${path} dir`)
+        writeFileSync(join(`${path} dir`, name), name)
+        assert.equal(textOf(await call('ls', { path: `${name} dir` })), name)
+        const inside = await call('grep', { pattern: name, path: `${name} dir`, literal: true, glob: '*' })
+        assert.equal(textOf(inside), `${name}:1: ${name}`)
+        assert.equal(textOf(await call('find', { pattern: '*', path: `${name} dir` })), name)
         assert.equal(textOf(await call('bash', { command: 'pwd', cwd: `${name} dir` })), `${path} dir`)
         assert.equal(textOf(await call('exec', { args: ['printf', '%s', name] })), name)
       }

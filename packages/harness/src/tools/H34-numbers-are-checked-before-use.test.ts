@@ -21,6 +21,11 @@ test('H34 numbers out of range and unknown keys never reach a tool', async () =>
     ['edit', { path: 'a', edits: [] }],
     ['patch', { path: 'a', edits: Array.from({ length: 65 }, () => ({ oldText: 'a', newText: 'b' })) }],
     ['write', { path: 'a' }],
+    ['ls', { limit: 5001 }],
+    ['grep', { pattern: 'a', limit: 0 }],
+    ['grep', { pattern: 'a', context: '1; rm -rf /' }],
+    ['grep', { pattern: 'a', before: 101 }],
+    ['find', { pattern: 'a', limit: 1.5 }],
   ]
   const tools = new Map([...toolset('coding'), ...toolset('core')].map(tool => [tool.name, tool]))
   for (const [name, input] of bad) {

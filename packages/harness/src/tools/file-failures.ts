@@ -5,6 +5,7 @@ import type { ExecClient } from '@beige/sandbox'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import type { Place } from './paths.ts'
+import { visibleText } from './visible-text.ts'
 
 const MAX_LINKS = 40 // followed, as in Linux
 const MAX_NAMES = 5000 // of a directory, looked at for near ones
@@ -98,10 +99,14 @@ async function notFound({ exec, path }: Place, signal: AbortSignal): Promise<Too
   if (names === null)
     return errorResult('not_found', `${text}; its directory does not exist either`, { path })
   const near = nearest(posix.basename(path), names).map(name => posix.join(posix.dirname(path), name))
-  return errorResult('not_found', near.length > 0 ? `${text}; near it: ${near.join(', ')}` : text, {
-    path,
-    near,
-  })
+  return errorResult(
+    'not_found',
+    near.length > 0 ? `${text}; near it: ${near.map(name => visibleText(name, 'whole')).join(', ')}` : text,
+    {
+      path,
+      near,
+    },
+  )
 }
 
 /** Null when there is no such directory. */

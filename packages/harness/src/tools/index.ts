@@ -8,6 +8,9 @@
 import type { Tool } from '../tool.ts'
 import { bashJobTool, bashTool, editTool } from './coding-tools.ts'
 import { execTool, patchTool } from './core-tools.ts'
+import { findTool } from './find.ts'
+import { grepTool } from './grep.ts'
+import { lsTool } from './ls.ts'
 import { readTool } from './read.ts'
 import { createSandboxFacts } from './sandbox-facts.ts'
 import { writeTool } from './write.ts'
@@ -19,7 +22,7 @@ export function toolset(name: ToolsetName): Tool[] {
   const facts = createSandboxFacts()
   const own =
     name === 'coding'
-      ? [editTool(facts), bashTool(facts), bashJobTool()]
+      ? [editTool(facts), bashTool(facts), bashJobTool(), lsTool(facts), grepTool(facts), findTool(facts)]
       : [patchTool(facts), execTool(facts)]
   return [...own, readTool(facts), writeTool(facts)].sort((a, b) => (a.name < b.name ? -1 : 1))
 }

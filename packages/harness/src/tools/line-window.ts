@@ -4,12 +4,12 @@
  */
 import { MAX_BYTES } from '../output/index.ts'
 import { charStartBefore, MARKER_BYTES } from '../output/limits.ts'
+import { countControls, visibleText } from './visible-text.ts'
 
 export const MAX_LINE_BYTES = 4000
 
 const LF = 0x0a
 const CR = 0x0d
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const REPLACEMENT = Buffer.from('\ufffd')
 
 export type LineWindow = {
@@ -51,7 +51,7 @@ export function createLineWindow(firstLine: number, maxLines: number): LineWindo
     const isCut = length > MAX_LINE_BYTES
     const shown = line.subarray(0, isCut ? charStartBefore(line.subarray(0, kept), MAX_LINE_BYTES) : length)
     const decoded = shown.toString()
-    const visible = decoded.replace(CONTROLS, pictureOf)
+    const visible = visibleText(decoded)
     const cut = isCut ? `… [line cut, ${length} bytes]` : ''
     const text = `${String(firstLine + lines.length).padStart(6)}\t${visible}${cut}`
     const bytes = Buffer.byteLength(text) + 1
@@ -60,7 +60,7 @@ export function createLineWindow(firstLine: number, maxLines: number): LineWindo
       lines.push(text)
       size += bytes
       badBytes += badBytesIn(shown, decoded)
-      if (visible !== decoded) controls += decoded.match(CONTROLS)?.length ?? 0
+      if (visible !== decoded) controls += countControls(decoded)
     }
     kept = 0
     total = 0
@@ -103,12 +103,6 @@ export function countLines(bytes: Uint8Array): number {
   let count = 0
   for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, at + 1)) count++
   return bytes.length > 0 && bytes.at(-1) !== LF ? count + 1 : count
-}
-
-/** `␛` for an escape: what a terminal would act on is shown, not sent and not hidden. */
-function pictureOf(char: string): string {
-  const code = char.charCodeAt(0)
-  return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\u2426'
 }
 
 function badBytesIn(bytes: Buffer, decoded: string): number {

@@ -1,5 +1,6 @@
-/** What is asked of a sandbox once, at first use, and holds as long as that sandbox: its user's home and its shell. */
+/** What is asked of a sandbox once, at first use, and holds as long as that sandbox: its user's home, its shell, what searches. */
 import type { ExecClient } from '@beige/sandbox'
+import { askEngine, type SearchEngine } from './search/engine.ts'
 
 const MAX_GENERATIONS = 256 // remembered at once, oldest forgotten first
 
@@ -9,10 +10,15 @@ export interface SandboxFacts {
   /** Null where it has none. */
   home(at: Opened, signal: AbortSignal): Promise<string | null>
   shell(at: Opened, signal: AbortSignal): Promise<'bash' | 'sh'>
+  searchEngine(at: Opened, signal: AbortSignal): Promise<SearchEngine>
 }
 
 export function createSandboxFacts(): SandboxFacts {
-  return { home: oncePerGeneration(askHome), shell: oncePerGeneration(askShell) }
+  return {
+    home: oncePerGeneration(askHome),
+    shell: oncePerGeneration(askShell),
+    searchEngine: oncePerGeneration(askEngine),
+  }
 }
 
 async function askHome({ exec }: Opened, signal: AbortSignal): Promise<string | null> {

@@ -10,7 +10,7 @@ const bytesOf = (name: 'coding' | 'core') =>
 test('toolset: names are sorted, schemas and descriptions the same bytes each time', () => {
   assert.deepEqual(
     toolset('coding').map(tool => tool.name),
-    ['bash', 'bash_job', 'edit', 'read', 'write'],
+    ['bash', 'bash_job', 'edit', 'find', 'grep', 'ls', 'read', 'write'],
   )
   assert.deepEqual(
     toolset('core').map(tool => tool.name),
