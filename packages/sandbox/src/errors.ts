@@ -100,6 +100,12 @@ export const sandboxErrors = {
     retryable: true,
     advice: 'Start it (dockerd, or systemctl start docker), or use bubblewrap: apt-get install bubblewrap',
   },
+  engine_forbidden: {
+    says: 'this user may not use the Docker engine at {socket}',
+    retryable: false,
+    advice: 'Join its group (usermod -aG docker USER, then log in again), or use bubblewrap',
+  },
+  driver_unavailable: { says: '{reason}', retryable: true, advice: '{advice}' },
   engine_refused: {
     says: 'the Docker engine refused {what}: {message}',
     retryable: false,

@@ -55,8 +55,8 @@ export async function chooseDriver(
     const driver = openDriver(choice, options)
     const fault = await driver.unavailable(signal)
     if (!fault) return driver
-    if (choice.kind === 'docker') throw fail('no_engine', { socket: 'its socket', reason: fault.reason })
-    throw fail('no_bubblewrap', { reason: fault.reason })
+    if (choice.kind === 'bubblewrap') throw fail('no_bubblewrap', { reason: fault.reason })
+    throw fail('driver_unavailable', fault)
   }
   const docker = openDriver({ kind: 'docker' }, options)
   const dockerFault = await docker.unavailable(signal)

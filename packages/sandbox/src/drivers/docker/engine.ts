@@ -83,7 +83,12 @@ export function createEngine(socketPath: string): Engine {
       return await transport.send(wire, signal, MAX_ANSWER_BYTES)
     } catch (error) {
       if (!isError(error, 'endpoint_unreachable', 'endpoint_lost')) throw error
-      throw fail('no_engine', { socket: socketPath, reason: String(error.data.reason) }, error)
+      const reason = String(error.data.reason)
+      throw fail(
+        reason === 'EACCES' ? 'engine_forbidden' : 'no_engine',
+        { socket: socketPath, reason },
+        error,
+      )
     }
   }
 

@@ -25,20 +25,26 @@ export type DockerOptions = {
 }
 
 export function dockerDriver(options: DockerOptions = {}): SandboxDriver {
-  const engine = createEngine(socketOf(options.host))
+  // An engine that can not be used is a reason to choose another driver, so it is told when it is asked for.
+  let known: Engine | null = null
+  const engineHere = () => {
+    known ??= createEngine(socketOf(options.host))
+    return known
+  }
   return {
     name: 'docker',
     async unavailable(signal) {
       try {
-        await engine.version(AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]))
+        await engineHere().version(AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]))
         return null
       } catch (error) {
         if (signal.aborted || !isError(error)) throw error
-        return { reason: error.message, advice: sandboxErrors.no_engine.advice }
+        return { reason: error.message, advice: error.advice || sandboxErrors.no_engine.advice }
       }
     },
     async open(spec, signal) {
       checkSpec(spec)
+      const engine = engineHere()
       const workspace = workspaceOf(spec, true)
       const folder = openRunFolder(spec.runDir, findExecd(options.execdPath), workspace.user)
       const image = await resolveImage(engine, spec.image, signal)
