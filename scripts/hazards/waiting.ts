@@ -13,7 +13,6 @@ export const WAITING: Readonly<Record<string, string>> = {
   H24: 'execd',
   H25: 'execd',
   H26: 'execd',
-  H28: 'harness',
   H35: 'execd',
   H52: 'models',
   H53: 'models',

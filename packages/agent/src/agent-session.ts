@@ -107,7 +107,7 @@ function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRo
         })
       },
       promptContext: async () => contextOf(clock.now(), state.session.cwd !== cwd),
-      jobs: { keep: options.persistent },
+      jobs: { keep: options.persistent, ...options.jobTimes },
       close: () => endWithJobs(session, hands, options, line => world.stderr.write(`${line}\n`)),
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
     }

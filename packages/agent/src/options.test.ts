@@ -87,6 +87,8 @@ test('a bad value names its flag and says what is expected', () => {
     [{ sessionId: '.x' }, {}, '--session-id'],
     [{ sessionId: '' }, {}, '--session-id'],
     [{ maxSteps: '0' }, {}, '--max-steps'],
+    [{ bashSilentMs: '2147483648' }, {}, '--bash-silent-ms'],
+    [{ jobLifetimeMs: '0' }, {}, '--job-lifetime-ms'],
     [{ maxSteps: '1.5' }, {}, '--max-steps'],
     [{ maxSteps: 'many' }, {}, '--max-steps'],
     [{ maxSteps: '' }, {}, '--max-steps'],

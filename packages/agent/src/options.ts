@@ -7,6 +7,7 @@ import type { ProcessWorld } from './process-world.ts'
 import { type SandboxChoice, sandboxChoice } from './sandbox-choice.ts'
 
 export const DEFAULT_MODEL = 'claude-opus-4-8'
+const MAX_MS = 2 ** 31 - 1
 export const DEFAULT_IMAGE = 'beige-sandbox:latest'
 
 /** As commander gives them. */
@@ -22,6 +23,8 @@ export type RawOptions = {
   sessionDir?: string
   sessionPersistence?: boolean
   maxSteps?: string
+  bashSilentMs?: string
+  jobLifetimeMs?: string
   systemPrompt?: string
   idempotencyKey?: string
   json?: boolean
@@ -44,6 +47,8 @@ export type AgentOptions = {
   sessionDir: string
   persistent: boolean
   maxSteps: number | null
+  /** As they differ from the harness's own. */
+  jobTimes: { silentMs?: number; lifetimeMs?: number }
   systemPrompt: string | null
   idempotencyKey: string | null
 }
@@ -66,6 +71,14 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
     sessionDir: resolve(cwd, raw.sessionDir ?? variable('SESSION_DIR') ?? join(stateDir, 'sessions')),
     persistent: raw.sessionPersistence ?? true,
     maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
+    jobTimes: {
+      ...(raw.bashSilentMs === undefined
+        ? {}
+        : { silentMs: milliseconds('--bash-silent-ms', raw.bashSilentMs) }),
+      ...(raw.jobLifetimeMs === undefined
+        ? {}
+        : { lifetimeMs: milliseconds('--job-lifetime-ms', raw.jobLifetimeMs) }),
+    },
     systemPrompt: raw.systemPrompt ?? variable('SYSTEM_PROMPT') ?? null,
     idempotencyKey: idempotencyKey(raw),
   }
@@ -90,6 +103,13 @@ function sessionId(text: string): SessionId {
     reason: `${JSON.stringify(text)} is no session id`,
     expected: '1 to 128 of A-Z a-z 0-9 . _ -, without a leading dot',
   })
+}
+
+/** As exec/2 and timers take it. */
+function milliseconds(name: string, text: string): number {
+  const value = positive(name, text)
+  if (value <= MAX_MS) return value
+  throw fail('bad_value', { name, reason: `${text} is too long`, expected: `at most ${MAX_MS}` })
 }
 
 function positive(name: string, text: string): number {

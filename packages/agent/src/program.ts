@@ -100,6 +100,8 @@ function shared(command: Command): Command {
     .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
     .option('--no-session-persistence', 'keep the session in memory')
     .option('--max-steps <n>', 'model turns a run may take')
+    .option('--bash-silent-ms <ms>', 'a command that says nothing for so long goes on as a job (60000)')
+    .option('--job-lifetime-ms <ms>', 'a command that nobody ended is killed after this time (24 h)')
     .option('--system-prompt <text>', 'replaces the built-in one (AI_AGENT_SYSTEM_PROMPT)')
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }

@@ -147,44 +147,6 @@ test('the next owner watches what the last one left, and is told of what ended m
   }),
 )
 
-test('a call is joined by its job: running, finished, never begun, and gone', options, () =>
-  withJobs({}, async first => {
-    const command = `echo x >> count; ${WAITS}`
-    const { instance } = (await first.exec.health(never())) ?? { instance: '' }
-    const started = { callId: first.callId() }
-    const job = { scope: first.session.log.id, id: started.callId, instance }
-    const dies = new AbortController()
-    const began = Promise.withResolvers<void>()
-    void first
-      .call('bash', { command }, { ...started, progress: () => began.resolve(), signal: dies.signal })
-      .catch(() => {})
-    await began.promise
-
-    const next = await first.successor()
-    const joining = next.call('bash', { command }, { ...started, joins: job })
-    go(first.root)
-    assert.equal(textOf(await joining), 'ready\nwent')
-    assert.equal(textOf(await next.call('bash', { command }, { ...started, joins: job })), 'ready\nwent')
-    assert.equal(file(first.root, 'count'), 'x\n')
-    assert.deepEqual(next.begun, [], 'what is joined has begun long ago')
-
-    const never_begun = { ...job, id: next.callId() }
-    const begun = await next.call(
-      'bash',
-      { command: 'echo y >> count' },
-      { callId: next.callId(), joins: never_begun },
-    )
-    assert.equal(textOf(begun), '(no output)')
-    assert.equal(file(first.root, 'count'), 'x\ny\n')
-
-    const elsewhere = { ...job, id: next.callId(), instance: 'another' }
-    const gone = await next.call('bash', { command: 'echo z >> count' }, { joins: elsewhere })
-    assert.deepEqual([gone.outcome, codeOf(gone)], ['unknown', 'unknown_outcome'])
-    assert.match(textOf(gone), /outcome unknown.*started anew/)
-    assert.equal(file(first.root, 'count'), 'x\ny\n')
-  }),
-)
-
 test('H30 a job whose output nobody could keep is bounded, and says how much is missing', options, () =>
   withJobs({}, async ({ call }) => {
     const result = await call('bash', { command: 'head -c 67108864 /dev/zero | tr "\\0" x; echo; echo end' })
