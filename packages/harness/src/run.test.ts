@@ -110,6 +110,78 @@ test('an idempotent call is repeated by the next owner', async () => {
   assert.deepEqual(calls, [7])
 })
 
+const JOB = { scope: 's_test', id: 'job-1', instance: 'one' }
+for (const [title, begins, outcome] of [
+  ['before it began is run again', false, [null]],
+  ['after it began as a job is joined', JOB, [JOB]],
+  ['after it began without a job has an unknown outcome', null, []],
+] as const) {
+  test(`a call that announces its effect and whose owner died ${title}`, async () => {
+    await using bench = await runBench(taskScript([callTo(1), { text: 'ok' }]))
+    const died = await bench.session()
+    const runId = await bench.prompt(died, 'count')
+    const reached = Promise.withResolvers<void>()
+    const hangs = countTool([], {
+      announces: true,
+      run: async (_input, context) => {
+        if (begins !== false) await context.begins(begins)
+        reached.resolve()
+        return await new Promise(() => {})
+      },
+    })
+    void run(await bench.parts(died, runId, [hangs]), never)
+    await reached.promise
+    const session = await bench.session()
+    const joined: unknown[] = []
+    const next = countTool([], {
+      announces: true,
+      run: async (_input, { joins = null }) => {
+        joined.push(joins)
+        return { content: [{ type: 'text', text: 'ran' }], isError: false, outcome: 'done', details: {} }
+      },
+    })
+    const events = bench.events.length
+    await run({ ...(await bench.parts(session, runId, [next])), resumed: true }, never)
+    assert.deepEqual(joined, outcome)
+    const shown = bench.events.slice(events).map(event => event.kind)
+    assert.ok(shown.indexOf('tool_start') < shown.indexOf('tool_end'), 'and it is shown')
+    const end = bench.events.slice(events).find(event => event.kind === 'tool_end')
+    assert.equal(end?.kind === 'tool_end' && end.outcome, outcome.length > 0 ? 'done' : 'unknown')
+    assert.deepEqual(bench.server.refusals, [])
+  })
+}
+
+test('a command that its owner left behind gets a number when its run is closed', async () => {
+  await using bench = await runBench(taskScript([callTo(1), { text: 'ok' }]))
+  const died = await bench.session()
+  const runId = await bench.prompt(died, 'count')
+  const reached = Promise.withResolvers<void>()
+  const hangs = countTool([], {
+    announces: true,
+    run: async (_input, context) => {
+      await context.begins(JOB)
+      reached.resolve()
+      return await new Promise(() => {})
+    },
+  })
+  void run(await bench.parts(died, runId, [hangs]), never)
+  await reached.promise
+  const session = await bench.session()
+  await closeRun(session, runId)
+  assert.deepEqual(
+    [...session.notes().jobs.values()].map(({ number, id, instance, ended }) => [
+      number,
+      id,
+      instance,
+      ended,
+    ]),
+    [[1, 'job-1', 'one', null]],
+  )
+  const next = await bench.prompt(session, 'go on')
+  await run(await bench.parts(session, next, [countTool([])]), never)
+  assert.match(JSON.stringify(bench.seen.at(-1)?.messages), /outcome unknown.*still run: it is job 1/)
+})
+
 test('a run that is closed instead leaves a history that a provider takes', async () => {
   await using bench = await runBench(taskScript([callTo(1, 2), { text: 'ok' }]))
   const died = await bench.session()

@@ -22,6 +22,7 @@ import {
 export const MAX_RUNNING_JOBS = 64
 const DEFAULT_SILENT_MS = 60_000
 const DEFAULT_LIFETIME_MS = 24 * 3600_000
+const WATCH_AGAIN_MS = 500
 const STOP_MS = 15_000 // for the endpoint to say that nothing of a job is left
 const RESTARTED = 'its sandbox was restarted'
 
@@ -131,6 +132,8 @@ export function createJobBook(parts: {
     const known = watches.get(job.number)
     if (known || job.ended) return known ?? null
     const { exec, generation } = await hands.open(signal)
+    const meanwhile = watches.get(job.number)
+    if (meanwhile) return meanwhile
     if (generation !== job.instance) {
       await recordEnd(job.number, { how: 'gone', reason: RESTARTED }, null, null)
       return null
@@ -143,6 +146,17 @@ export function createJobBook(parts: {
     const from: JobOffsets = { stdout: 0, stderr: 0 }
     const ended = exec.followJob(nameOf(job), from, chunk => sink.take(chunk), reading.signal)
     return watch(job, sink, ended, () => reading.abort())
+  }
+
+  async function endOrTimeout(number: number, one: Watch, ms: number, signal: AbortSignal): Promise<void> {
+    one.told = true // should it end now, the call that waits says so
+    const over = new AbortController()
+    try {
+      await Promise.race([one.over, clock.sleep(Math.max(0, ms), AbortSignal.any([signal, over.signal]))])
+    } finally {
+      over.abort()
+      if (!jobOf(number).ended) one.told = false
+    }
   }
 
   function reported(number: number, one: Watch | null): Reported {
@@ -173,17 +187,15 @@ export function createJobBook(parts: {
       return job
     },
     async wait(number, timeoutMs, signal) {
-      const one = await watched(jobOf(number), signal)
-      if (!one || jobOf(number).ended) return reported(number, one)
-      one.told = true // should it end now, this call says so
-      const over = new AbortController()
-      try {
-        await Promise.race([one.over, clock.sleep(timeoutMs, AbortSignal.any([signal, over.signal]))])
-      } finally {
-        over.abort()
-        if (!jobOf(number).ended) one.told = false
+      const until = clock.monotonic() + timeoutMs
+      for (;;) {
+        const one = await watched(jobOf(number), signal)
+        if (!one || jobOf(number).ended) return reported(number, one)
+        await endOrTimeout(number, one, until - clock.monotonic(), signal)
+        const left = until - clock.monotonic()
+        if (jobOf(number).ended || left <= 0) return reported(number, one)
+        await clock.sleep(Math.min(left, WATCH_AGAIN_MS), signal) // the way to it broke
       }
-      return reported(number, one)
     },
     async kill(number, signal) {
       const job = jobOf(number)

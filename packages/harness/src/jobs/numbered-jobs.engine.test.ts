@@ -67,6 +67,19 @@ test('silent for long, it becomes a job with what it said so far', options, () =
   }),
 )
 
+test('in a session that does not last, a command is kept only when it becomes a job', options, () =>
+  withJobs({ keep: false }, async ({ root, call, callId, exec, session }) => {
+    const kept = async (id: string) => (await exec.jobState({ id, scope: session.log.id }, never())).kept
+    const [once, long] = [callId(), callId()]
+    await call('bash', { command: 'true' }, { callId: once })
+    assert.equal(await kept(once), false)
+    await call('bash', { command: WAITS, run_in_background: true }, { callId: long })
+    assert.equal(await kept(long), true)
+    go(root)
+    assert.match(textOf(await call('bash_job', {})), /went\n\[job 1 ended/)
+  }),
+)
+
 test('past its timeout it becomes a job and goes on', options, () =>
   withJobs({}, async ({ root, call }) => {
     const result = await call('bash', { command: WAITS, timeout_ms: 150 })
