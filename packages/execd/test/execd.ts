@@ -58,6 +58,8 @@ export type Execd = {
   send(method: string, path: string, body?: string | Buffer, headers?: Record<string, string>): Promise<Reply>
   run(request: RunRequest): Promise<Answer>
   stream(request: RunRequest): Promise<FrameStream>
+  /** Frames of any other call. */
+  follow(method: string, path: string): Promise<FrameStream>
   /** Pids of its own children: supervisors, and what has landed at it. */
   children(): number[]
   kill(signal: NodeJS.Signals): void
@@ -115,11 +117,8 @@ export async function startExecd(
     ended,
     send,
     run: async request => readAnswer(await send('POST', '/', JSON.stringify(request))),
-    stream: async request => {
-      const message = await open('POST', '/', JSON.stringify({ ...request, stream: true }))
-      message.on('error', () => {}) // a reader sees it too, where there is one
-      return { frames: framesOf(message), message, close: () => message.destroy() }
-    },
+    stream: async request => streamOf(await open('POST', '/', JSON.stringify({ ...request, stream: true }))),
+    follow: async (method, path) => streamOf(await open(method, path)),
     children: () => childrenOf(pid),
     kill,
   }
@@ -165,6 +164,11 @@ export function readAnswer({ status, text }: Reply): Answer {
 /** The code of an error answer. */
 export function codeOf({ text }: Reply): string {
   return JSON.parse(text).error.code
+}
+
+function streamOf(message: IncomingMessage): FrameStream {
+  message.on('error', () => {}) // a reader sees it too, where there is one
+  return { frames: framesOf(message), message, close: () => message.destroy() }
 }
 
 /** Leaving its loop does not close the connection: closing is what some tests are about. */

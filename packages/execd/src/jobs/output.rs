@@ -11,12 +11,17 @@ use crate::run::relay::Output;
 const HEAD_BYTES: usize = 5;
 /// A piece of less is begun in the next block.
 const MIN_PIECE_BYTES: usize = 256;
-/// Of all jobs together. Above it each keeps two blocks in memory.
+/// Of all jobs together. Above it each keeps only a few blocks in memory.
 const MAX_MEMORY_BYTES: usize = 32 * 1024 * 1024;
+const FEW_BLOCKS: usize = 2;
 /// A finished job's output up to this size stays in memory.
 const SMALL_BYTES: usize = 16 * 1024;
 
 static IN_MEMORY: AtomicUsize = AtomicUsize::new(0);
+
+fn is_memory_full() -> bool {
+    IN_MEMORY.load(Ordering::Relaxed) > MAX_MEMORY_BYTES
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -152,16 +157,16 @@ impl Held {
     fn add_block(&mut self, spill: &Spill) {
         self.blocks.push_back(Block { starts: self.totals, size: 0, place: Place::Memory(Vec::new()) });
         self.last_piece = 0;
-        let memory_blocks = match IN_MEMORY.load(Ordering::Relaxed) > MAX_MEMORY_BYTES {
-            true => self.bounds.memory_blocks.min(2),
+        let memory_blocks = match is_memory_full() {
+            true => self.bounds.memory_blocks.min(FEW_BLOCKS),
             false => self.bounds.memory_blocks,
         };
-        self.shrink_to(memory_blocks, spill);
+        self.shrink_to(memory_blocks.max(1), spill);
     }
 
     /// Moves the oldest blocks in memory to disk, and drops the oldest of all where there is no room.
     fn shrink_to(&mut self, memory_blocks: usize, spill: &Spill) {
-        while self.blocks.len() - self.on_disk > memory_blocks.max(1) {
+        while self.blocks.len() - self.on_disk > memory_blocks {
             if self.on_disk >= self.bounds.disk_blocks {
                 if self.floor.is_some_and(|floor| floor <= self.first) {
                     return;
@@ -206,14 +211,20 @@ impl Held {
         }
     }
 
-    /// The job has ended: a lot goes to disk, a little stays.
+    /// The job has ended: what was in memory goes to disk, a little stays.
     pub fn settle(&mut self, spill: &Spill) {
         self.floor = None;
-        if self.blocks.len() > 1 || self.held_bytes() > SMALL_BYTES as u64 {
-            self.shrink_to(1, spill);
-            if self.on_disk < self.bounds.disk_blocks && self.spill_block(self.on_disk, spill) {
-                self.on_disk += 1;
+        let is_much = self.blocks.len() > 1 || self.held_bytes() > SMALL_BYTES as u64;
+        let most_on_disk = self.bounds.disk_blocks + self.bounds.memory_blocks;
+        while is_much && self.on_disk < self.blocks.len().min(most_on_disk) && self.bounds.disk_blocks > 0 {
+            if !self.spill_block(self.on_disk, spill) {
+                break;
             }
+            self.on_disk += 1;
+        }
+        // Where no disk takes it, it stays in memory, as long as there is some.
+        while self.blocks.len() - self.on_disk > FEW_BLOCKS && is_memory_full() {
+            self.drop_oldest(spill);
         }
         for block in &mut self.blocks {
             if let Place::Memory(held) = &mut block.place {

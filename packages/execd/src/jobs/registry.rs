@@ -20,9 +20,9 @@ use crate::sys::fd::Flag;
 
 pub const MAX_FINISHED: usize = 1024;
 const MAX_FINISHED_SHARES: u64 = 4; // of max_job_output_bytes
-const MIN_FINISHED_BYTES: u64 = 16 * 1024 * 1024; // where that is set to next to nothing
 const MAX_GONE: usize = 65_536;
-const MEMORY_BLOCKS: usize = 8 * 1024 * 1024 / BLOCK_BYTES;
+const MEMORY_BYTES: usize = 8 * 1024 * 1024;
+const MEMORY_BLOCKS: usize = MEMORY_BYTES / BLOCK_BYTES;
 /// For one that nobody has named or kept: what a reader who lets go may not have received yet.
 const UNKEPT_BLOCKS: usize = 1024 * 1024 / BLOCK_BYTES;
 /// Until the end of a kill is given up on: grace, patience with its supervisor, and some for the kernel.
@@ -231,7 +231,7 @@ impl Jobs {
         let is_next = state.finished.iter().all(|other| other.until > until);
         state.finished.push_back(Finished { job: job.clone(), bytes, until });
         state.finished_bytes += bytes;
-        let max_bytes = (self.max_output_bytes * MAX_FINISHED_SHARES).max(MIN_FINISHED_BYTES);
+        let max_bytes = (self.max_output_bytes + MEMORY_BYTES as u64) * MAX_FINISHED_SHARES;
         while state.finished.len() > MAX_FINISHED || state.finished_bytes > max_bytes {
             let Some(oldest) = state.finished.pop_front() else { break };
             self.forget(&mut state, &oldest);
