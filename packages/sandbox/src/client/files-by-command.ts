@@ -6,20 +6,22 @@ import type { FileKind, FileList } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { Command, ExecResult, FileCalls } from '../exec-client.ts'
 import { MAX_LIST_DEPTH, MAX_LIST_ENTRIES } from './files-by-api.ts'
+import { scriptFailure } from './script-failure.ts'
 
-const NOT_FOUND = 66
 const CHANGED = 65
-const REFUSED = 67
 
+// Messages end with the system's words, which tell the error; so they must be those of the C locale.
 const CHECK = `
 set -u
-gone() { exit ${NOT_FOUND}; }
-refuse() { printf '%s\\n' "$1" >&2; exit ${REFUSED}; }
+LC_ALL=C; export LC_ALL
+refuse() { printf '%s\\n' "$1" >&2; exit 67; }
 # A path of its own: "-" and "-n" are names here, and no command may take them for options.
 case $1 in /*) p=$1 ;; *) p=./$1 ;; esac
+there() { e=$(stat "$p" 2>&1 >/dev/null) || refuse "$e"; }
+leads() { e=$(stat -L "$p" 2>&1 >/dev/null) || refuse "$e"; }
 `
 const READ = `${CHECK}
-[ -e "$p" ] || gone
+leads
 [ -d "$p" ] && refuse 'it is a directory'
 [ -f "$p" ] || refuse 'it is not a regular file'
 [ -r "$p" ] || refuse 'Permission denied'
@@ -27,20 +29,25 @@ stat -L -c '%f %s %Y %i' "$p" || exit 1
 if [ "$#" -gt 1 ]; then tail -c "+$2" "$p" | head -c "$3"; else cat "$p"; fi
 `
 const WRITE = `${CHECK}
-want=$2 mode=$3 parents=$4
-# A link is followed to its target; the dot keeps newlines at the end of a name.
-if [ -L "$p" ]; then p=$(readlink -f "$p"; printf .); p=\${p%??}; [ -n "$p" ] || refuse 'its link leads nowhere'; fi
+want=$2 mode=$3 parents=$4 links=0
+# A link is followed to its target, which need not be there; the dot keeps newlines at the end of a name.
+while [ -L "$p" ]; do
+  links=$((links + 1))
+  [ "$links" -le 40 ] || refuse 'Too many levels of symbolic links'
+  t=$(readlink "$p"; printf .); t=\${t%??}
+  case $t in /*) p=$t ;; *) p=\${p%/*}/$t ;; esac
+done
+dir=\${p%/*}; [ -n "$dir" ] || dir=/
+[ "$parents" != 1 ] || [ -d "$dir" ] || mkdir -p "$dir" || exit 1
+e=$(stat "$p" 2>&1 >/dev/null) || case $e in *': No such file or directory') ;; *) refuse "$e" ;; esac
 [ -d "$p" ] && refuse 'it is a directory'
 if [ -e "$p" ]; then
   [ -f "$p" ] || refuse 'it is not a regular file'
   created=0 have=$(stat -c '%s-%Y-%i' "$p") old=$(stat -c '%a' "$p")
 else
-  created=1 have= old=644
+  created=1 have= old=$(printf %o "$((0666 & ~$(umask)))")
 fi
 if [ -n "$want" ] && [ "$want" != "$have" ]; then exit ${CHANGED}; fi
-dir=\${p%/*}; [ -n "$dir" ] || dir=/
-[ "$parents" = 1 ] && mkdir -p "$dir"
-[ -d "$dir" ] || gone
 t=$(mktemp "$dir/.beige-XXXXXXXX") || exit 1
 trap 'rm -f "$t"' EXIT
 cat > "$t" && chmod "\${mode:-$old}" "$t" && { sync "$t" 2>/dev/null || sync; } && mv -f "$t" "$p" || exit 1
@@ -48,14 +55,14 @@ trap - EXIT
 stat -c "$created %s-%Y-%i" "$p"
 `
 const STAT = `${CHECK}
-[ -e "$p" ] || [ -L "$p" ] || gone
+there
 stat -c '%f %s %Y %i' "$p" || exit 1
 if [ -L "$p" ]; then readlink "$p"; fi
 `
 // One `stat` for many files, unless one of them goes meanwhile. A directory that may not be read shows nothing.
 const LIST = `${CHECK}
-[ -e "$p" ] || gone
-[ -d "$p" ] || refuse 'it is not a directory'
+leads
+[ -d "$p" ] || refuse 'Not a directory'
 [ -r "$p" ] && cd "$p" || refuse 'Permission denied'
 find . -mindepth 1 -maxdepth "$2" -exec sh -c '
   all=$(stat -c "%f %s" "$@" 2>/dev/null) || all=
@@ -69,8 +76,8 @@ find . -mindepth 1 -maxdepth "$2" -exec sh -c '
   done' sh {} + 2>/dev/null || :
 `
 const REMOVE = `${CHECK}
-[ -e "$p" ] || [ -L "$p" ] || gone
-if [ -d "$p" ] && [ ! -L "$p" ]; then rmdir "$p" || refuse 'the directory is not empty'; else rm -f "$p"; fi
+there
+if [ -d "$p" ] && [ ! -L "$p" ]; then rmdir "$p"; else rm -f "$p"; fi
 `
 
 type Run = (command: Command, signal: AbortSignal) => Promise<ExecResult>
@@ -89,9 +96,8 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
     const command = { command: 'sh', args: ['-c', text, 'sh', path, ...args], ...(stdin ? { stdin } : {}) }
     const { exitCode, stdout, stderr } = await run(command, signal)
     if (exitCode === 0) return Buffer.from(stdout)
-    if (exitCode === NOT_FOUND) throw fail('file_not_found', { path })
     if (exitCode === CHANGED) throw fail('file_changed', { path })
-    throw fail('file_refused', { path, message: Buffer.from(stderr).toString('utf8').trim().slice(0, 1000) })
+    throw scriptFailure(path, Buffer.from(stderr).toString('utf8').trim())
   }
 
   // `%f %s %Y %i`: raw mode in hex, size, seconds, inode.
