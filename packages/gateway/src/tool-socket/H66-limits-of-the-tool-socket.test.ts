@@ -5,8 +5,9 @@ import { encodeFrame, encodeJson, TOOL_FRAME } from '@beige/protocol'
 import { MAX_CONNECTIONS } from './listener.ts'
 import { connectRaw, exchangeV1, git, openTestSocket } from './socket.fixture.ts'
 
-test('lines, frames, connections, idleness; the others are served', async () => {
+test('lines, frames, connections, idleness; the others are served', { timeout: 20_000 }, async t => {
   const place = await openTestSocket([git], { idleMs: 150, helloMs: 100 })
+  t.after(() => place.close())
   const good = async () => {
     const [line] = await exchangeV1(place.scout.path, '{"tool":"git"}\n', 1)
     assert.match(line ?? '', /"success":true/)
@@ -36,6 +37,8 @@ test('lines, frames, connections, idleness; the others are served', async () => 
   await Promise.all(
     many.map(one => new Promise(resolve => one.once('close', resolve).on('error', () => undefined))),
   )
+  // A place is free when the listener has heard of the close, which may be after its peer has.
+  const isServed = () => exchangeV1(place.scout.path, '{"tool":"git"}\n', 1).catch(() => [])
+  while ((await isServed()).length === 0) t.signal.throwIfAborted()
   await good()
-  await place.close()
 })
