@@ -43,13 +43,16 @@ async function absence(name: LocalDriver): Promise<string | null> {
   try {
     findExecd()
     const fault = await openDriver({ kind: name }).unavailable(AbortSignal.timeout(TEST_MS))
-    return fault && `${name} is absent: ${fault.reason}`
+    return fault && `absent: ${name} (${fault.reason})`
   } catch (error) {
     return messageOf(error)
   }
 }
 const absences = new Map<DriverName, string | null>()
 for (const name of LOCAL_DRIVERS) absences.set(name, await absence(name))
+
+/** Why nothing can be tested on that driver here; null when it can. */
+export const absenceOf = (name: LocalDriver): string | null => absences.get(name) ?? null
 
 export type Bench = {
   driver: SandboxDriver
