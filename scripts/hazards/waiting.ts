@@ -14,7 +14,6 @@ export const WAITING: Readonly<Record<string, string>> = {
   H25: 'execd',
   H26: 'execd',
   H35: 'execd',
-  H52: 'models',
   H53: 'models',
   H55: 'host',
   H57: 'host',

@@ -34,7 +34,7 @@ export async function metered(
   const started = clock.monotonic()
   const payers = scope.payers(request.sessionId)
   const { model } = candidate.route
-  const most = reservedUsage(model, request.context, request.options.maxTokens)
+  const most = reservedUsage(model, request.context, request.options)
   const reserved = accounts.reserve(scope.budgets, payers, most, startedAt)
   if ('breach' in reserved) {
     const { retryAtMs: _at, ...breach } = reserved.breach

@@ -67,10 +67,10 @@ function openAiOrAnthropic(usage: Json): Counts[] {
       reasoning,
     })
   const cacheRead =
-    number(details.cached_tokens) ?? number(usage.prompt_cache_hit_tokens) ?? number(usage.cached_tokens) ?? 0
-  const cacheWrite = number(details.cache_write_tokens) ?? 0
+    number(details.cached_tokens) ?? number(usage.prompt_cache_hit_tokens) ?? number(usage.cached_tokens)
+  const cacheWrite = number(details.cache_write_tokens)
   const all = number(usage.prompt_tokens) ?? number(usage.input_tokens)
-  const input = all === undefined ? undefined : Math.max(0, all - cacheRead - cacheWrite)
+  const input = all === undefined ? undefined : Math.max(0, all - (cacheRead ?? 0) - (cacheWrite ?? 0))
   return counted({ input, output, cacheRead, cacheWrite, reasoning })
 }
 

@@ -1,5 +1,12 @@
 /** What one request used, from the provider's own numbers wherever they are, and estimated only where there are none. */
-import type { Api, AssistantMessage, Model, TranscriptContext, Usage } from '@earendil-works/pi-ai'
+import type {
+  Api,
+  AssistantMessage,
+  Model,
+  SimpleStreamOptions,
+  TranscriptContext,
+  Usage,
+} from '@earendil-works/pi-ai'
 import { calculateCost } from '@earendil-works/pi-ai/models'
 import { estimateContextTokens, estimateTextTokens } from '@earendil-works/pi-ai/utils/estimate'
 import { rawUsage } from './raw-usage.ts'
@@ -104,13 +111,17 @@ const RESERVE_EXTRA_TOKENS = 500
 export function reservedUsage(
   model: Model<Api>,
   context: TranscriptContext,
-  maxTokens: number | undefined,
+  options: Pick<SimpleStreamOptions, 'maxTokens' | 'cacheRetention'>,
 ): Reserved {
   const estimate = Math.ceil(estimateContextTokens(context).tokens * RESERVE_MARGIN) + RESERVE_EXTRA_TOKENS
   const input = Math.min(estimate, model.contextWindow)
-  const output = Math.min(maxTokens ?? model.maxTokens, model.maxTokens)
+  const output = Math.min(options.maxTokens ?? model.maxTokens, model.maxTokens)
   const rates = [model.cost, ...(model.cost.tiers ?? [])]
-  const inputRate = Math.max(...rates.map(rate => Math.max(rate.input, rate.cacheWrite)))
+  // What goes to the cache for an hour costs twice the input.
+  const longWrite = options.cacheRetention === 'long' ? 2 : 0
+  const inputRate = Math.max(
+    ...rates.map(rate => Math.max(rate.input, rate.cacheWrite, rate.input * longWrite)),
+  )
   const outputRate = Math.max(...rates.map(rate => rate.output))
   return { tokens: input + output, nanoUsd: Math.ceil((input * inputRate + output * outputRate) * 1000) }
 }

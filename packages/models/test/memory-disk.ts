@@ -42,7 +42,7 @@ export function memoryDisk(): MemoryDisk {
         async write(bytes) {
           await disk.gate
           const fits = bytes.subarray(0, Math.min(bytes.length, disk.room))
-          files.set(path, Buffer.concat([files.get(path) ?? new Uint8Array(), fits]))
+          files.set(path, grown(files.get(path) ?? new Uint8Array(), fits))
           take(bytes.length)
         },
         async sync() {
@@ -62,4 +62,18 @@ export function memoryDisk(): MemoryDisk {
 
 export function textIn(disk: MemoryDisk, path: string): string {
   return new TextDecoder().decode(disk.files.get(path) ?? new Uint8Array())
+}
+
+/** Twice the room when it is full, so that many small pieces are not copied each time. */
+function grown(before: Uint8Array, more: Uint8Array): Uint8Array {
+  const end = before.byteOffset + before.length
+  const room = before.buffer.byteLength - end
+  if (room >= more.length) {
+    new Uint8Array(before.buffer).set(more, end)
+    return new Uint8Array(before.buffer, before.byteOffset, before.length + more.length)
+  }
+  const bigger = new Uint8Array(2 * (before.length + more.length))
+  bigger.set(before)
+  bigger.set(more, before.length)
+  return bigger.subarray(0, before.length + more.length)
 }
