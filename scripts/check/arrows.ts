@@ -7,6 +7,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   client: ['protocol'],
   'plugin-sdk': ['protocol'],
+  'execd-linux-x64': [],
+  'execd-linux-arm64': [],
   sandbox: ['protocol'],
   sessions: ['protocol'],
   models: ['protocol'],

@@ -42,7 +42,7 @@ test('the agent works on another machine, and finds it again after the forward w
   const [forward = '', task = ''] = here.split('\n')
   const cut = await startForward(
     context,
-    forward.replaceAll('/home/me', home).replace('me@far', far),
+    forward.replaceAll('/srv/me', home).replace('me@far', far),
     mine,
     signal,
   )
@@ -77,7 +77,7 @@ test('the agent works on another machine, and finds it again after the forward w
   await cut()
   await lost
   await assert.rejects(driver.open(anySpec, signal), { code: 'endpoint_unreachable' })
-  await startForward(context, forward.replaceAll('/home/me', home).replace('me@far', far), mine, signal)
+  await startForward(context, forward.replaceAll('/srv/me', home).replace('me@far', far), mine, signal)
   const after = await driver.open(anySpec, signal)
   assert.equal(after.generation, before.generation)
   assert.equal((await after.exec.jobState(job, signal)).state, 'running')
