@@ -39,6 +39,8 @@ export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: Tes
     concurrency: Math.min(availableParallelism(), MAX_AT_ONCE),
     execArgv: ['--conditions=beige-source'],
     timeout: TEST_TIMEOUT_MS,
+    // A third of the processor time of a test file is reading and stripping TypeScript.
+    env: { NODE_COMPILE_CACHE: join(root, '.cache/code'), ...process.env },
     signal: watchdog.signal,
   })
   const totals = { passed: 0, failed: 0, skipped: 0 }
