@@ -1,7 +1,13 @@
 /** Opens the one session that `run` or `serve` is about: router, store, sandbox and host out of the options. */
 import { createLocks, createPipeline, readContextFiles, systemPrompt, toolset } from '@beige/harness'
 import { createHost, type LiveSession, type MakeSetup, type SessionSetup, type Viewer } from '@beige/host'
-import { createModelRouter, type ModelRouter, takeProviderVariables, warmUp } from '@beige/models'
+import {
+  createModelRouter,
+  type FallbackNumbers,
+  type ModelRouter,
+  takeProviderVariables,
+  warmUp,
+} from '@beige/models'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
@@ -36,8 +42,21 @@ export async function openAgentSession(parts: AgentSessionParts): Promise<AgentS
   const router = await createModelRouter({
     env: takeProviderVariables(world.env),
     clock,
+    random,
     userAgent: `beige-agent/${VERSION}`,
+    fallback: fallbackOf(options),
+    scope: { fallbackModels: options.fallbackModels.map(model => ({ model })) },
+    ...(options.persistent ? { state: { directory: options.stateDir, isLedgerRead: false } } : {}),
+    warn: text => world.stderr.write(`warning: ${text}\n`),
   })
+  // Ends the host first: what its requests used is written down after.
+  const close = async (host: ReturnType<typeof createHost>, reason: unknown): Promise<void> => {
+    try {
+      await host.close(reason)
+    } finally {
+      await router.close()
+    }
+  }
   const store = options.persistent
     ? createFilesStore({ root: options.sessionDir, clock, random })
     : createMemoryStore({ clock, random })
@@ -59,10 +78,21 @@ export async function openAgentSession(parts: AgentSessionParts): Promise<AgentS
   try {
     const fresh = { cwd: world.cwd, ...(model ? { model: `${model.provider}/${model.id}` } : {}) }
     const live = await host.session(id, fresh, viewer)
-    return { live, close: reason => host.close(reason) }
+    return { live, close: reason => close(host, reason) }
   } catch (error) {
-    await host.close(error)
+    await close(host, error)
     throw error
+  }
+}
+
+/** Retries are passes over the models. A cooldown is waited for as long as a retry would be. */
+function fallbackOf({ retry }: AgentOptions): Partial<FallbackNumbers> {
+  return {
+    passes: retry.maxRetries + 1,
+    failuresPerModel: retry.maxRetries + 1,
+    backoffMs: retry.baseDelayMs,
+    backoffMaxMs: retry.maxBackoffMs,
+    cooldownWaitMs: retry.maxBackoffMs,
   }
 }
 

@@ -101,3 +101,15 @@ test('a bad value names its flag and says what is expected', () => {
       JSON.stringify(raw),
     )
 })
+
+test('fallback models and the numbers of retries', () => {
+  assert.deepEqual(options({}).fallbackModels, [])
+  assert.deepEqual(options({ fallbackModels: 'a, b/c,,' }).fallbackModels, ['a', 'b/c'])
+  assert.deepEqual(options({}, { AI_AGENT_FALLBACK_MODELS: 'x' }).fallbackModels, ['x'])
+  assert.deepEqual(options({}).retry, { maxRetries: 3, baseDelayMs: 250, maxBackoffMs: 60_000 })
+  const env = { AI_AGENT_RETRY_MAX_RETRIES: '7', AI_AGENT_RETRY_BASE_DELAY_MS: '1' }
+  const retry = { maxRetries: 0, baseDelayMs: 1, maxBackoffMs: 60_000 }
+  assert.deepEqual(options({ retryMaxRetries: '0' }, env).retry, retry)
+  for (const bad of ['', '-1', '1.5', 'x'])
+    assert.throws(() => options({ retryMaxBackoffMs: bad }), /--retry-max-backoff-ms/)
+})

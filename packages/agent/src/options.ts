@@ -13,6 +13,10 @@ export const DEFAULT_IMAGE = 'beige-sandbox:latest'
 /** As commander gives them. */
 export type RawOptions = {
   model?: string
+  fallbackModels?: string
+  retryMaxRetries?: string
+  retryBaseDelayMs?: string
+  retryMaxBackoffMs?: string
   sandbox?: string
   sandboxImage?: string
   execUrl?: string
@@ -35,6 +39,9 @@ export type AgentOptions = {
   model: string
   /** Also of one that has; null when no flag says so. */
   modelFlag: string | null
+  fallbackModels: readonly string[]
+  /** Of requests to models: how often one is repeated, the first wait, and the longest. */
+  retry: { maxRetries: number; baseDelayMs: number; maxBackoffMs: number }
   sandbox: SandboxChoice
   sandboxImage: string
   /** Exactly this session, or a new one with this id. */
@@ -53,15 +60,34 @@ export type AgentOptions = {
   idempotencyKey: string | null
 }
 
+/** Where everything of the agent is kept. */
+export function stateDirOf({ env, cwd }: Pick<ProcessWorld, 'env' | 'cwd'>): string {
+  const home = env.BEIGE_HOME || join(env.HOME || homedir(), '.beige')
+  return resolve(cwd, env.AI_AGENT_CONFIG_DIR || home)
+}
+
 export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 'cwd'>): AgentOptions {
   const { env, cwd } = world
-  const home = env.BEIGE_HOME || join(env.HOME || homedir(), '.beige')
-  const stateDir = resolve(cwd, env.AI_AGENT_CONFIG_DIR || home)
+  const stateDir = stateDirOf(world)
   // An empty variable is one that is not set, as in a unit file that clears it.
   const variable = (name: string) => env[`AI_AGENT_${name}`] || undefined
   return {
     model: raw.model ?? variable('MODEL') ?? DEFAULT_MODEL,
     modelFlag: raw.model ?? null,
+    fallbackModels: (raw.fallbackModels ?? variable('FALLBACK_MODELS') ?? '').split(',').flatMap(named),
+    retry: {
+      maxRetries: fromZero('--retry-max-retries', raw.retryMaxRetries ?? variable('RETRY_MAX_RETRIES'), 3),
+      baseDelayMs: fromZero(
+        '--retry-base-delay-ms',
+        raw.retryBaseDelayMs ?? variable('RETRY_BASE_DELAY_MS'),
+        250,
+      ),
+      maxBackoffMs: fromZero(
+        '--retry-max-backoff-ms',
+        raw.retryMaxBackoffMs ?? variable('RETRY_MAX_BACKOFF_MS'),
+        60_000,
+      ),
+    },
     sandbox: sandboxChoice(raw, variable),
     sandboxImage: raw.sandboxImage ?? variable('SANDBOX_IMAGE') ?? DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
@@ -103,6 +129,18 @@ function sessionId(text: string): SessionId {
     reason: `${JSON.stringify(text)} is no session id`,
     expected: '1 to 128 of A-Z a-z 0-9 . _ -, without a leading dot',
   })
+}
+
+function named(text: string): string[] {
+  return text.trim() === '' ? [] : [text.trim()]
+}
+
+function fromZero(name: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise
+  const value = Number(text)
+  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_MS) return value
+  const reason = `${JSON.stringify(text)} is none`
+  throw fail('bad_value', { name, reason, expected: 'a whole number from 0' })
 }
 
 /** As exec/2 and timers take it. */

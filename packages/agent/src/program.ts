@@ -45,6 +45,17 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     code = await serveStdio(raw, world)
   })
 
+  root
+    .command('usage')
+    .description('Tokens and cost of requests to models, by model, day and session.')
+    .exitOverride()
+    .option('--json', 'the same as one JSON object')
+    .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
+    .action(async (raw: { json?: boolean }) => {
+      const { usageCommand } = await import('./usage/usage.ts')
+      code = await usageCommand(raw.json === true, world)
+    })
+
   conformance(root, async raw => {
     const { conformanceExec } = await import('./conformance/exec.ts')
     code = await conformanceExec(raw, world)
@@ -87,6 +98,13 @@ function shared(command: Command): Command {
   return command
     .exitOverride()
     .option('--model <id>', 'model id, or provider/id (AI_AGENT_MODEL)')
+    .option(
+      '--fallback-models <ids>',
+      'asked in order when it can not answer, a,b (AI_AGENT_FALLBACK_MODELS)',
+    )
+    .option('--retry-max-retries <n>', 'how often a model is asked again, 3 (AI_AGENT_RETRY_MAX_RETRIES)')
+    .option('--retry-base-delay-ms <ms>', 'first wait, doubled each time, 250 (AI_AGENT_RETRY_BASE_DELAY_MS)')
+    .option('--retry-max-backoff-ms <ms>', 'longest wait, 60000 (AI_AGENT_RETRY_MAX_BACKOFF_MS)')
     .option(
       '--sandbox <where>',
       'auto, docker, bubblewrap, host (unsafe) or an exec endpoint: http(s) URL, unix:/path (AI_AGENT_SANDBOX)',

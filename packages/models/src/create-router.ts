@@ -43,7 +43,12 @@ export type ModelRouterOptions = {
   /** For everybody, e.g. fallback models and `llm.budget`; `for` narrows it. */
   scope?: RouterScope
   /** Where cooldowns and usage are kept; without it nothing outlives the process. */
-  state?: { directory: string; disk?: StateDisk }
+  state?: {
+    directory: string
+    disk?: StateDisk
+    /** False where no budget will be set: what was spent before is then not read at the start. */
+    isLedgerRead?: boolean
+  }
   userAgent?: string
   /** Is told of each HTTP request that has ended, e.g. for an audit. */
   onAttempt?(attempt: AttemptReport): void
@@ -80,7 +85,7 @@ export async function createModelRouter(options: ModelRouterOptions): Promise<Mo
   })
   const accounts = createAccounts()
   const ledgerFile = fileIn(LEDGER_FILE)
-  if (ledgerFile !== null) {
+  if (ledgerFile !== null && state?.isLedgerRead !== false) {
     const { skipped } = await readLedger(ledgerFile, accounts.count)
     if (skipped > 0) warn(`${ledgerFile.path}: ${skipped} torn or foreign lines are not counted`)
   }
