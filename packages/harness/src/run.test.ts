@@ -33,49 +33,6 @@ for (const wire of WIRES) {
   })
 }
 
-test('H16-repeated-provider-ids: two calls of one id each meet their own result', async () => {
-  const twice = { calls: [1, 2].map(to => ({ id: 'toolu_same', name: 'count', input: { to } })) }
-  await using bench = await runBench(taskScript([twice, twice, { text: 'ok' }]))
-  const session = await bench.session()
-  const runId = await bench.prompt(session, 'count')
-  const result = await run(await bench.parts(session, runId, [countTool([])]), never)
-  assert.equal(result.outcome, 'done')
-  assert.deepEqual(bench.server.refusals, [])
-  const results = (bench.seen.at(-1)?.messages ?? []).flatMap(message => message.results)
-  assert.deepEqual(
-    results.map(one => one.text),
-    ['counted to 1', 'counted to 2', 'counted to 1', 'counted to 2'],
-  )
-  assert.equal(new Set(results.map(one => one.callId)).size, 4)
-})
-
-test('H13-an-aborted-call-has-a-result: the next request is valid', async () => {
-  await using bench = await runBench(taskScript([callTo(1, 2), { text: 'unreachable' }]))
-  const session = await bench.session()
-  const stop = new AbortController()
-  const waits = countTool([], {
-    run: (_input, context) => {
-      stop.abort(new Error('by the test'))
-      return Promise.reject(context.signal.reason)
-    },
-  })
-  const first = await run(
-    await bench.parts(session, await bench.prompt(session, 'count'), [waits]),
-    stop.signal,
-  )
-  assert.equal(first.outcome, 'aborted')
-  const finished = session.log.records.flatMap(record =>
-    record.type === 'tool_finished' ? [record.outcome] : [],
-  )
-  assert.deepEqual(finished, ['interrupted', 'interrupted'])
-  const second = await run(
-    await bench.parts(session, await bench.prompt(session, 'again'), [countTool([])]),
-    never,
-  )
-  assert.equal(second.outcome, 'done')
-  assert.deepEqual(bench.server.refusals, [])
-})
-
 test('a tool call that was running when its owner died is told as unknown, not repeated', async () => {
   await using bench = await runBench(taskScript([callTo(1), { text: 'I looked' }]))
   const died = await bench.session()
@@ -196,18 +153,6 @@ test('a run that is closed instead leaves a history that a provider takes', asyn
   const result = await run(await bench.parts(session, next, [countTool([])]), never)
   assert.equal(result.outcome, 'done')
   assert.deepEqual(bench.server.refusals, [])
-})
-
-test('H57-a-provider-error-reaches-the-caller: with its status, and the run ends as failed', async () => {
-  const refuses = [{ fault: { kind: 'status', status: 401, message: 'bad key' } }] as const
-  await using bench = await runBench(refuses)
-  const session = await bench.session()
-  const result = await run(await bench.parts(session, await bench.prompt(session, 'hi'), []), never)
-  assert.equal(result.outcome, 'failed')
-  assert.equal(result.error?.code, 'model')
-  assert.equal(result.error?.data.status, 401)
-  const end = session.log.records.at(-1)
-  assert.ok(end?.type === 'run_end' && end.outcome === 'failed')
 })
 
 test('a message that was cut off is discarded, not stored', async () => {

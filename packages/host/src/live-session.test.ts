@@ -40,22 +40,6 @@ test('numbered frames count up by one for every viewer; a private one repeats th
   assert.equal(response(second.frames, 's')?.seq, numbered.at(-1))
 })
 
-test('H55-two-prompts-at-once: one runs, the other is told busy, each has an answer', async () => {
-  await using bench = await hostBench(taskScript([{ text: 'one' }]))
-  const live = await bench.open()
-  const viewer = bench.viewer()
-  live.attach(viewer)
-  await Promise.all([
-    live.handle({ type: 'prompt', id: 'a', message: 'first' }, viewer),
-    live.handle({ type: 'prompt', id: 'b', message: 'second' }, viewer),
-  ])
-  assert.equal(response(viewer.frames, 'a')?.success, true)
-  assert.deepEqual(
-    [response(viewer.frames, 'b')?.success, response(viewer.frames, 'b')?.code],
-    [false, 'busy'],
-  )
-})
-
 test('a repeated key runs once and answers twice; with another message it is a conflict', async () => {
   await using bench = await hostBench(taskScript([{ text: 'once' }]))
   const live = await bench.open()

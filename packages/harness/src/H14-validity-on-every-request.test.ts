@@ -138,7 +138,7 @@ async function ruins(session: Session, roll: () => number): Promise<void> {
 }
 
 for (const wire of WIRES) {
-  test(`H14-validity-on-every-request: ${wire} takes whatever a log was left as (FUZZ_SEED=${SEED} FUZZ_CASES=${CASES})`, async () => {
+  test(`${wire} takes whatever a log was left as (FUZZ_SEED=${SEED} FUZZ_CASES=${CASES})`, async () => {
     for (let number = 0; number < CASES; number++) {
       await using bench = await runBench([{ text: 'understood' }], wire)
       const session = await bench.session()
