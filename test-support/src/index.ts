@@ -1,4 +1,5 @@
 export * from './answer-server.ts'
+export * from './base-endpoint.ts'
 export * from './manual-clock.ts'
 export * from './model-script.ts'
 export * from './model-server.ts'

@@ -2,6 +2,7 @@
 import { fail } from '../errors.ts'
 import type { FileCalls } from '../exec-client.ts'
 import { errorOf, parseFileStat, parseList, refusal } from './answers.ts'
+import { plainWords } from './script-failure.ts'
 import { SILENCE_MS, type Transport, type WholeAnswer } from './transport.ts'
 
 export const MAX_FILE_BYTES = 64 * 1024 * 1024 // read or written at once; larger ones in ranges
@@ -35,7 +36,7 @@ export function filesByApi(transport: Transport): FileCalls {
     // Of a removal, `conflict` is a directory that is not empty.
     const isRefused = error?.code === 'bad_request' || (error?.code === 'conflict' && method === 'DELETE')
     if (error && isRefused) {
-      return fail('file_refused', { path, message: error.message, status: answer.status })
+      return fail('file_refused', { path, message: plainWords(error.message), status: answer.status })
     }
     return refusal(answer, name)
   }

@@ -25,6 +25,16 @@ const MEANINGS: readonly Meaning[] = [
   { kind: 'endpoint', status: 507, code: 'limit', words: ['Disk quota exceeded', 'Quota exceeded'] },
 ]
 
+/** The same words whichever C library said it: execd may be built with one, and the sandbox's programs with the other. */
+export function plainWords(message: string): string {
+  for (const { words } of MEANINGS) {
+    const [plain = '', ...others] = words
+    const other = others.find(word => message.endsWith(word))
+    if (other) return `${message.slice(0, -other.length)}${plain}`
+  }
+  return message
+}
+
 export function scriptFailure(path: string, stderr: string) {
   const meaning = MEANINGS.find(({ words }) => words.some(word => stderr.endsWith(word)))
   const [message = ''] = meaning?.words ?? []
