@@ -65,7 +65,8 @@ export function answerError(response: ServerResponse, error: unknown): void {
     return
   }
   const status = STATUS[error.code] ?? 500
-  const headers: Record<string, string> = status === 413 || status === 408 ? { Connection: 'close' } : {}
+  // With 413 the reader of the body closes, a little later: closed at once, the answer would be lost with what still comes.
+  const headers: Record<string, string> = status === 408 ? { Connection: 'close' } : {}
   if (error.code === 'bad_method') headers.Allow = String(error.data.allow)
   if (status === 503) headers['Retry-After'] = '1'
   answerJson(response, status, errorBody(error), headers)

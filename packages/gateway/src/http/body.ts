@@ -5,6 +5,7 @@ import { fail } from '../errors.ts'
 
 export const BODY_TIMEOUT_MS = 30_000
 export const MAX_JSON_DEPTH = 64
+const LINGER_MS = 2_000 // in which a client that still sends can read why it is refused
 
 /** Rejects with `bad_content_type`, `body_too_large`, `body_timeout`, `bad_request`. */
 export async function readJsonBody(
@@ -16,7 +17,10 @@ export async function readJsonBody(
   if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(type)) throw fail('bad_content_type')
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') throw fail('bad_content_type')
   const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > maxBytes) throw fail('body_too_large', { maxBytes })
+  if (announced > maxBytes) {
+    linger(request, clock)
+    throw fail('body_too_large', { maxBytes })
+  }
   const bytes = await readBytes(request, maxBytes, clock)
   let text: string
   try {
@@ -47,19 +51,33 @@ async function readBytes(request: IncomingMessage, maxBytes: number, clock: Cloc
     () => undefined,
   )
   try {
-    for await (const chunk of request) {
+    // Left early, the loop would destroy the connection, and with it the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       if (!(chunk instanceof Uint8Array)) continue
       total += chunk.length
-      if (total > maxBytes) throw fail('body_too_large', { maxBytes })
+      if (total > maxBytes) break
       parts.push(chunk)
     }
-    return Buffer.concat(parts)
+    if (total <= maxBytes) return Buffer.concat(parts)
+    linger(request, clock)
+    throw fail('body_too_large', { maxBytes })
   } catch (error) {
     if (late) throw fail('body_timeout', { timeoutMs: BODY_TIMEOUT_MS }, error)
     throw error
   } finally {
     arrived.abort()
   }
+}
+
+/** Lets what still arrives go by for a while, since a connection that is closed with bytes unread loses its answer. */
+function linger(request: IncomingMessage, clock: Clock): void {
+  const closed = new AbortController()
+  request.socket.once('close', () => closed.abort())
+  request.resume()
+  clock.sleep(LINGER_MS, closed.signal).then(
+    () => request.socket.destroy(),
+    () => undefined,
+  )
 }
 
 /** Looked at before it is parsed: a parser recurses, this does not. */
