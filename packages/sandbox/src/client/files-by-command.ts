@@ -142,7 +142,8 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
     async list(path, signal, options = {}) {
       const depth = Math.min(options.depth ?? 1, MAX_LIST_DEPTH)
       const limit = Math.min(options.limit ?? MAX_LIST_ENTRIES, MAX_LIST_ENTRIES)
-      const output = (await script(LIST, path, [`${depth}`], signal)).toString('utf8')
+      // One character a byte, until they are sorted: names need not be UTF-8.
+      const output = (await script(LIST, path, [`${depth}`], signal)).toString('latin1')
       const records = output.split('\0')
       const entries: FileList['entries'] = []
       for (let at = 0; at + 2 < records.length; at += 2) {
@@ -150,11 +151,12 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
         const end = record.indexOf('\n')
         const [rawMode = '', size = ''] = record.slice(0, end).split(' ')
         const kind = kindOf(Number.parseInt(rawMode, 16))
-        const target = kind === 'symlink' ? { target: (records[at + 1] ?? '').slice(0, -1) } : {}
+        const target = kind === 'symlink' ? { target: utf8((records[at + 1] ?? '').slice(0, -1)) } : {}
         entries.push({ path: record.slice(end + 1), kind, size: Number(size), ...target })
       }
       entries.sort((a, b) => byParts(a.path, b.path))
-      return { entries: entries.slice(0, limit), truncated: entries.length > limit }
+      const named = entries.slice(0, limit).map(entry => ({ ...entry, path: utf8(entry.path) }))
+      return { entries: named, truncated: entries.length > limit }
     },
 
     async remove(path, signal) {
@@ -163,10 +165,13 @@ export function filesByCommand(run: Run, endpoint: string): FileCalls {
   }
 }
 
-/** As the API has it: bytes, and what is in a directory behind it. */
+/** As the API has it: what is in a directory stands behind it. */
 function byParts(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a.replaceAll('/', '\0')), Buffer.from(b.replaceAll('/', '\0')))
+  const [first, second] = [a.replaceAll('/', '\0'), b.replaceAll('/', '\0')]
+  return first < second ? -1 : first > second ? 1 : 0
 }
+
+const utf8 = (latin1: string) => Buffer.from(latin1, 'latin1').toString('utf8')
 
 function kindOf(rawMode: number): FileKind {
   switch (rawMode & 0o170000) {
