@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -124,7 +125,6 @@ UsePAM yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nStrictMo
 /** Starts the line of the page; the returned function cuts it. */
 async function startForward(context: TestContext, line: string, cwd: string, signal: AbortSignal) {
   const socket = join(cwd, 'far.sock')
-  const before = existsSync(socket) ? statSync(socket).ino : null
   const ssh = spawn('sh', ['-c', `exec ${line.replace(/ &$/, '')}`], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd },
@@ -137,9 +137,21 @@ async function startForward(context: TestContext, line: string, cwd: string, sig
   context.after(() => ended(ssh))
   await until(() => {
     if (ssh.exitCode !== null) throw new Error(`ssh ended: ${text}`)
-    return existsSync(socket) && statSync(socket).ino !== before
+    return listens(socket)
   }, signal)
   return () => ended(ssh)
+}
+
+/** A file may be left of one that is gone. */
+function listens(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(path)
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 }
 
 /** `agent` with a model that asks for one command and is content. */
