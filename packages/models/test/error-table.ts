@@ -1,134 +1,28 @@
 /** The error table of design page "Gateway" as data: what each vendor sends, and what must be made of it. */
-import type { CannedAnswer, WireName } from '@beige/test-support'
-import type { FailureClass } from '../src/index.ts'
+import {
+  anthropic,
+  claude,
+  claudeEvent,
+  failed,
+  gemini,
+  google,
+  gpt,
+  json,
+  only,
+  openai,
+  other,
+  page,
+  quota,
+  type Row,
+  rate,
+  sse,
+} from './error-shapes.ts'
 
 /** The time that the table's servers and the router's clock agree on. */
 export const NOW = Date.UTC(2026, 7, 24, 12, 0, 0)
 const SECONDS = 1000
 const HOURS = 3_600_000
 const later = (ms: number) => new Date(NOW + ms)
-
-export type Expected = {
-  class: FailureClass
-  cooldownMs?: number
-  /** When it is not the cooldown. */
-  statedMs?: number
-  waitMs?: number
-  alarm?: boolean
-}
-
-export type Row = {
-  from: string
-  what: string
-  /** The provider's id, whose row is used where it has one. */
-  vendor: string
-  wire: WireName | 'google'
-  /** A plain answer. */
-  answer?: CannedAnswer
-  /** An error event, which must mean `streamed` (default: what the row means) at any place of a stream. */
-  event?: string
-  means: Expected
-  streamed?: Expected
-}
-
-const json = (status: number, body: unknown, headers: Record<string, string> = {}): CannedAnswer => ({
-  status,
-  headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(body),
-})
-const page = (status: number, headers: Record<string, string> = {}): CannedAnswer => ({
-  status,
-  headers: { 'content-type': 'text/html', ...headers },
-  body: '<html><title>Something is overloaded, try later</title></html>',
-})
-const sse = (data: unknown, event?: string) =>
-  `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
-
-const claude = (type: string, message: string) => ({
-  type: 'error',
-  error: { type, message },
-  request_id: 'req_1',
-})
-const claudeEvent = (type: string, message: string) => sse(claude(type, message), 'error')
-const gpt = (message: string, type: string, code: string | null = null) => ({
-  error: { message, type, param: null, code },
-})
-const failed = (code: string, message: string) =>
-  sse(
-    {
-      type: 'response.failed',
-      sequence_number: 9,
-      response: { id: 'resp_1', status: 'failed', error: { code, message } },
-    },
-    'response.failed',
-  )
-const gemini = (code: number, status: string, message: string, details?: object[]) => ({
-  error: { code, message, status, ...(details === undefined ? {} : { details }) },
-})
-
-const anthropic = (
-  what: string,
-  answer: CannedAnswer | undefined,
-  means: Expected,
-  more: Partial<Row> = {},
-): Row => ({
-  from: 'Anthropic',
-  vendor: 'anthropic',
-  wire: 'anthropic',
-  what,
-  means,
-  ...(answer === undefined ? {} : { answer }),
-  ...more,
-})
-const openai = (
-  what: string,
-  answer: CannedAnswer | undefined,
-  means: Expected,
-  more: Partial<Row> = {},
-): Row => ({
-  ...anthropic(what, answer, means),
-  from: 'OpenAI',
-  vendor: 'openai',
-  wire: 'openai-responses',
-  ...more,
-})
-const google = (
-  what: string,
-  answer: CannedAnswer | undefined,
-  means: Expected,
-  more: Partial<Row> = {},
-): Row => ({
-  ...anthropic(what, answer, means),
-  from: 'Google',
-  vendor: 'google',
-  wire: 'google',
-  ...more,
-})
-const other = (
-  from: string,
-  what: string,
-  answer: CannedAnswer | undefined,
-  means: Expected,
-  more: Partial<Row> = {},
-): Row => ({
-  ...anthropic(what, answer, means),
-  from,
-  vendor: from.toLowerCase().replaceAll('.', ''),
-  wire: 'openai-chat',
-  ...more,
-})
-
-const rate = (cooldownMs: number, statedMs?: number): Expected => ({
-  class: 'rate_limit',
-  cooldownMs,
-  ...(statedMs === undefined ? {} : { statedMs }),
-})
-const quota = (cooldownMs: number, statedMs?: number): Expected => ({
-  class: 'quota',
-  cooldownMs,
-  ...(statedMs === undefined ? {} : { statedMs }),
-})
-const only = (name: FailureClass): Expected => ({ class: name })
 
 const LIMITED = claude('rate_limit_error', 'This request would exceed your rate limit')
 
