@@ -37,6 +37,10 @@ export function sendRefusal(response: ServerResponse, error: unknown): void {
 }
 
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    request.resume() // to its end, or the answer could be lost in a reset
+    throw new Refusal('too_large', `a request may have ${maxBytes} bytes`)
+  }
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of request) {

@@ -14,7 +14,7 @@ const POLL_MS = 100
 const STILL_MS = 1000
 
 /** SIGTERM, 2 s, SIGKILL; and the rest for a busy machine. */
-const GRACE_MS = 12_000
+const GRACE_MS = 20_000
 
 /** A body of `POST U`, free to be as wrong as a check wants it. */
 export type Body = Readonly<Record<string, unknown>>
@@ -52,6 +52,8 @@ export interface Bench {
   readonly scope: string
   /** Where the endpoint keeps its token, if the caller said so. */
   readonly tokenFile: string | null
+  /** The longest that a kill may take. */
+  readonly graceMs: number
   /** The absolute path of a file that only this check uses. */
   path(name: string): string
   /** A request that runs a program, or a script with its arguments as `$1`…. */
@@ -81,9 +83,9 @@ export interface Bench {
   mailbox(): Mailbox
 }
 
-/** A loop that makes a mark in the file `$1` every 0.1 s, and ends by itself within a minute whatever happens. */
+/** A loop that makes a mark in the file `$1` every 0.1 s, and ends by itself after a minute, whatever happens. */
 export const TICK =
-  'i=0; while [ $i -lt 300 ]; do { echo >> "$1"; } 2>/dev/null || exit 0; sleep 0.1; i=$((i+1)); done'
+  'i=0; while [ $i -lt 600 ]; do { echo >> "$1"; } 2>/dev/null || exit 0; sleep 0.1; i=$((i+1)); done'
 
 export type BenchMakings = {
   http: RawHttp
@@ -94,12 +96,14 @@ export type BenchMakings = {
   workplace: Workplace
   tokenFile: string | null
   mailbox: (() => Mailbox) | null
+  patience: number
 }
 
 export function makeBench(makings: BenchMakings): Bench & { cleanUp(signal: AbortSignal): Promise<void> } {
   const { http, health, clock, random, signal, workplace } = makings
   const name = newName(random)
   const scope = `conformance-${name}`
+  const graceMs = GRACE_MS * makings.patience
   const streams: FrameReader[] = []
 
   const tool: Bench['tool'] = (program, ...args) => ({
@@ -166,7 +170,7 @@ export function makeBench(makings: BenchMakings): Bench & { cleanUp(signal: Abor
     `/jobs/${encodeURIComponent(id)}${more}?scope=${scope}${query && `&${query}`}`
 
   return {
-    ...{ http, health, clock, random, signal, scope, tokenFile: makings.tokenFile },
+    ...{ http, health, clock, random, signal, scope, graceMs, tokenFile: makings.tokenFile },
     ...{ tool, sh, send, post, run, read, until, isStill, jobPath },
     path: file => `${workplace.folder}/${name}-${file}`,
     job: (id, more = {}) => ({ id, scope, ...more }),
@@ -195,7 +199,7 @@ export function makeBench(makings: BenchMakings): Bench & { cleanUp(signal: Abor
       await until('what the command left has ended', async () => {
         if (await isStill(path)) return true
         const ms = clock.monotonic() - sinceMs
-        expect(ms < GRACE_MS, `what the command left still runs after ${Math.round(ms)} ms`)
+        expect(ms < graceMs, `what the command left still runs after ${Math.round(ms)} ms`)
         return false
       })
     },

@@ -11,7 +11,7 @@ export type Check = {
   features?: readonly Feature[]
   /** Programs that the endpoint must have, or that the caller carries. */
   programs?: readonly string[]
-  /** After which it has failed; 30 s unless given. */
+  /** After which it has failed; 60 s unless given. */
   limitMs?: number
   /** Begun first, since it waits long for little. */
   isLong?: true

@@ -26,7 +26,7 @@ import { type NotifyPlace, type NotifyReceiver, notifyReceiver } from './notify-
 import { makeWorkplace, removeWorkplace, type Workplace, type WorkplaceWish } from './programs.ts'
 import { type RawHttp, rawHttp } from './raw-http.ts'
 
-const CHECK_MS = 30_000
+const CHECK_MS = 60_000
 const SETUP_MS = 30_000
 const CLEAN_UP_MS = 10_000
 const AT_ONCE = 4
@@ -162,13 +162,13 @@ async function runAll(setting: Setting): Promise<CheckResult[]> {
 type Outcome = { outcome: 'ok' } | { outcome: 'failed' | 'skipped'; reason: string }
 
 async function outcomeOf(check: Check, setting: Setting): Promise<Outcome> {
-  const { http, health, workplace, receiver, clock, random, options } = setting
+  const { http, health, workplace, receiver, clock, random, options, patience } = setting
   const lacking = missing(check, health, workplace)
   if (lacking !== null) return { outcome: 'skipped', reason: lacking }
   const mailbox = receiver && (() => receiver.mailbox())
   const tokenFile = options.tokenFile ?? null
-  const makings = { http, health, clock, random, workplace, tokenFile, mailbox }
-  const limitMs = (check.limitMs ?? CHECK_MS) * setting.patience
+  const makings = { http, health, clock, random, workplace, tokenFile, mailbox, patience }
+  const limitMs = (check.limitMs ?? CHECK_MS) * patience
   const cleanUps: ((signal: AbortSignal) => Promise<void>)[] = []
   try {
     await bounded(clock, limitMs, options.signal, async signal => {

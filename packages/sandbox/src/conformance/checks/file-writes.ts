@@ -18,6 +18,7 @@ export const fileWriteChecks: readonly Check[] = [
       const reading = (async () => {
         while (!isOver) expectWhole((await bench.send('GET', path)).body)
       })()
+      reading.catch(() => undefined) // seen below, when the writer is done
       try {
         for (let n = 0; n < WRITES; n++) await bench.send('PUT', path, { body: of(n % 2 ? 'a' : 'b') })
       } finally {

@@ -70,6 +70,7 @@ export const jobOutputChecks: readonly Check[] = [
       expect(!now.some(frame => frame.type === 'exit'), 'an exit frame of a job that runs')
       // Not awaited: an endpoint may send the head of its answer with the first frame.
       const live = bench.frames(bench.jobPath('two', '/output', 'stdout=4'))
+      live.catch(() => undefined) // seen below
       await bench.clock.sleep(300, bench.signal)
       await bench.write(go)
       const rest = await (await live).rest()

@@ -4,9 +4,9 @@ import { type Check, expect, expectEqual } from '../check.ts'
 import { bytesOf, outputOf } from '../frame-reader.ts'
 
 const MIB = 1024 * 1024
-const WRITTEN_MIB = 64
+const WRITTEN_MIB = 48
 /** What pipes, sockets and the endpoint may hold of a reader who takes nothing. */
-const HELD_MIB = 32
+const HELD_MIB = 24
 
 export const streamChecks: readonly Check[] = [
   {
