@@ -8,6 +8,7 @@ mod files;
 mod forward;
 #[cfg(test)]
 mod fuzz;
+mod guests;
 mod http;
 mod jobs;
 mod log;

@@ -12,6 +12,7 @@ use crate::sys::process::{self, Waited};
 
 /// How soon strays are looked for again: they may fork while they are killed.
 const SWEEP_AGAIN: Duration = Duration::from_millis(10);
+const REAP_TIME: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub struct Reaper {
@@ -68,6 +69,13 @@ impl Reaper {
         while state.supervisors.contains(&supervisor) || state.is_sweeping {
             state = self.calm.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Waits until a supervisor that has said its last word is gone from the process table.
+    pub fn wait_reaped(&self, supervisor: i32) {
+        let state = self.lock();
+        let _ =
+            self.calm.wait_timeout_while(state, REAP_TIME, |state| state.supervisors.contains(&supervisor));
     }
 
     /// For one that does not do as it is told: its children come to us.

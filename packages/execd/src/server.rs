@@ -13,6 +13,7 @@ use crate::config::{self, Listen};
 use crate::connection;
 use crate::errors::describe;
 use crate::forward::Forward;
+use crate::guests::{Connected, Guest};
 use crate::log;
 use crate::service::{STOP_TIME, Service};
 use crate::sys::fd::{Flag, Interest, poll, send_some};
@@ -27,6 +28,7 @@ const MAX_OPEN_FILES: u64 = 32_768;
 /// Of address space: a thread touches a few pages of it. The C library keeps 40 MiB of ended threads' stacks for the next
 /// ones, which is ten of these, and would be hundreds of small ones with their pages.
 const STACK_BYTES: usize = 4 * 1024 * 1024;
+const SPARE_THREADS: usize = 2;
 /// For answers that are on their way when execd ends.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -71,6 +73,7 @@ fn start() -> Result<(), (u8, String)> {
     let forwards = forwards.collect::<Result<Vec<_>, _>>()?;
     let next_expiry_changed = Flag::new().map_err(failed("eventfd"))?;
     let service = Arc::new(Service::new(config, umask, open_files, stop, next_expiry_changed));
+    start_spare_threads(&service).map_err(failed("no thread can be started"))?;
     memory::release();
     log::info(&format!("listening, instance {}", service.instance));
     accept_until_stopped(&service, &listener, &forwards, &signals);
@@ -149,19 +152,44 @@ fn accept(service: &Arc<Service>, listener: &Listener) {
         turn_away(&socket, "429 Too Many Requests", "limit", "too many connections");
         return;
     }
-    let (guard, service) = (Connected(service.clone()), service.clone());
+    let guest = Guest { socket, guard: Connected(service.clone()) };
+    // The thread finds its guest in the queue: where there can be no new thread, a spare one finds it.
+    service.guests.push(guest);
+    let host = service.clone();
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-    let spawned = thread.spawn(move || {
-        if let Some(user) = &service.config.run_as
-            && let Err(error) = identity::act_on_files_as(&user.identity)
+    if let Err(error) = thread.spawn(move || {
+        if let Some(guest) = host.guests.pop()
+            && act_as_user(&host)
         {
-            return log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(&error)));
+            connection::serve(&host, guest.socket, Box::new(guest.guard));
         }
-        connection::serve(&service, socket, Box::new(guard));
-    });
-    if let Err(error) = spawned {
-        log::error(&format!("no thread for a connection: {}", describe(&error)));
+    }) {
+        log::info(&format!("no thread for a connection: {}", describe(&error)));
+        service.guests.call_spare();
     }
+}
+
+/// Threads that are there before a command takes all processes that there may be: its caller must still be able to end it.
+fn start_spare_threads(service: &Arc<Service>) -> io::Result<()> {
+    for _ in 0..SPARE_THREADS {
+        let host = service.clone();
+        std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+            while act_as_user(&host) {
+                let guest = host.guests.wait();
+                connection::serve(&host, guest.socket, Box::new(guest.guard));
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn act_as_user(service: &Service) -> bool {
+    let Some(user) = &service.config.run_as else { return true };
+    let result = identity::act_on_files_as(&user.identity);
+    if let Err(error) = &result {
+        log::error(&format!("can not act as the user of EXECD_RUN_AS: {}", describe(error)));
+    }
+    result.is_ok()
 }
 
 /// For one that gets no thread: its answer fits into the socket's buffer.
@@ -169,18 +197,6 @@ fn turn_away(socket: &OwnedFd, status: &str, code: &str, message: &str) {
     let body = format!(r#"{{"error":{{"code":"{code}","message":"{message}"}}}}"#);
     let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
     let _ = send_some(socket, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
-}
-
-/// Counts a connection for as long as it is open.
-struct Connected(Arc<Service>);
-
-impl Drop for Connected {
-    fn drop(&mut self) {
-        self.0.note_activity();
-        if self.0.connections.fetch_sub(1, Ordering::SeqCst) == 1 {
-            memory::release();
-        }
-    }
 }
 
 fn end(service: &Arc<Service>, listener: Listener, signals: &SignalFd) {

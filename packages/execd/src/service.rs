@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::config::{Config, Listen};
 use crate::errors::{Answer, Code, fail};
 use crate::fence::Fences;
+use crate::guests::Guests;
 use crate::jobs::registry::Jobs;
 use crate::random;
 use crate::reaper::Reaper;
@@ -24,6 +25,7 @@ pub struct Service {
     pub fences: Fences,
     pub reaper: Reaper,
     pub jobs: Jobs,
+    pub guests: Guests,
     /// Raised once, when execd is to end: every connection watches it.
     pub stop: Arc<Flag>,
     pub umask: u32,
@@ -55,6 +57,7 @@ impl Service {
             environment: Environment::of_this_process(&config),
             fences: Fences::default(),
             reaper: Reaper::default(),
+            guests: Guests::default(),
             stop,
             umask,
             open_files,

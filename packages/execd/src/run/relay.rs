@@ -140,6 +140,10 @@ pub fn relay(
         }
         relay.close_drained(now);
         if let Some(ended) = relay.take_ended() {
+            if ended.cause.is_some() || relay.has_ordered_sweep {
+                // Whoever had it killed may count what is left.
+                service.reaper.wait_reaped(relay.command.supervisor);
+            }
             return ended;
         }
         relay.wait(deadline);

@@ -1,10 +1,12 @@
 //! Walks /proc for (pid, parent) pairs without allocating, so that a supervisor can use it after `fork`.
 
+use std::mem::MaybeUninit;
+
 use libc::{c_char, c_int, pid_t};
 
-/// Processes that one look at the tree can hold. A larger tree gets SIGTERM in part and SIGKILL in full:
-/// the kill loop needs direct children only, and every orphan becomes one.
-const MAX_PROCESSES: usize = 8192;
+/// Processes that one look at the tree can hold. A larger one gets SIGTERM in part and SIGKILL in full: every orphan
+/// becomes a direct child, and the kill loop looks again until none is left.
+pub(super) const MAX_PROCESSES: usize = 8192;
 const DIRENT_NAME_OFFSET: usize = 19; // of struct linux_dirent64, behind ino, off, reclen and type
 
 /// Calls `visit(pid, parent)` for each process that this namespace shows; `false` where /proc shows none.
@@ -41,17 +43,28 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
     has_seen
 }
 
-/// Sends `signals` to every descendant of `root` that one look finds.
-pub fn signal_descendants(root: pid_t, signals: &[c_int]) {
-    let mut pairs = [(0 as pid_t, 0 as pid_t); MAX_PROCESSES];
+/// Sends `signals` to every descendant of `root` that one look finds; `false` where /proc shows none.
+pub fn signal_descendants(root: pid_t, signals: &[c_int]) -> bool {
+    each_descendant(root, &mut |pid| {
+        for signal in signals {
+            // SAFETY: no pointers.
+            unsafe { libc::kill(pid, *signal) };
+        }
+    })
+}
+
+/// Calls `visit` for every descendant of `root` that one look finds, parents first; `false` where /proc shows none.
+pub fn each_descendant(root: pid_t, visit: &mut dyn FnMut(pid_t)) -> bool {
+    let mut pairs = [MaybeUninit::<(pid_t, pid_t)>::uninit(); MAX_PROCESSES];
     let mut count = 0;
-    each_process(&mut |pid, parent| {
+    let has_seen = each_process(&mut |pid, parent| {
         if let Some(place) = pairs.get_mut(count) {
-            *place = (pid, parent);
+            place.write((pid, parent));
             count += 1;
         }
     });
-    let pairs = pairs.get_mut(..count).unwrap_or(&mut []);
+    // SAFETY: the first `count` of them were written above, and a slice of them is laid out like one of plain pairs.
+    let pairs = unsafe { &mut *(&raw mut pairs[..count] as *mut [(pid_t, pid_t)]) };
     // A found process moves to the front and is looked at as a parent in its turn.
     let mut found = 0;
     let mut next = 0;
@@ -72,11 +85,9 @@ pub fn signal_descendants(root: pid_t, signals: &[c_int]) {
         next += 1;
     }
     for (pid, _) in pairs.iter().take(found) {
-        for signal in signals {
-            // SAFETY: no pointers.
-            unsafe { libc::kill(*pid, *signal) };
-        }
+        visit(*pid);
     }
+    has_seen
 }
 
 fn leading_number(name: &[u8]) -> Option<pid_t> {

@@ -1,6 +1,8 @@
 //! The supervisor: one small process per command, which adopts the command's orphans, reaps them, and on a word from
 //! execd (or when execd is gone) ends the whole tree. It is a fork of execd that never runs anything else.
 
+use std::mem::MaybeUninit;
+
 use libc::{c_int, pid_t};
 
 use super::child::{self, Prepared, Step};
@@ -10,6 +12,9 @@ use super::proc_scan;
 pub const GRACE_MS: i64 = 2000;
 /// The same for what a command left behind when it ended by itself: its answer waits for this.
 pub const SWEEP_GRACE_MS: i64 = 200;
+/// Between two looks at who is new or stopped in a tree that was told to end.
+const MIN_PAUSE_MS: i64 = 5;
+const MAX_PAUSE_MS: i64 = 160;
 const KILL_AGAIN_MS: i64 = 10; // what forks faster than it is killed is met again
 const CONTROL: c_int = 3;
 
@@ -23,13 +28,6 @@ pub const STARTED: i32 = 1; // pid
 pub const START_FAILED: i32 = 2; // pid or 0, step, errno
 pub const EXITED: i32 = 3; // wait status, 1 when no descendant is left (the supervisor ends too then)
 pub const EMPTY: i32 = 4; // no descendant is left
-
-/// Where the kill has got to.
-enum Phase {
-    Watch,
-    Ask { until_ms: i64 },
-    Kill,
-}
 
 /// # Safety
 /// Only in the child of a fork: it takes over descriptors 0 to 3, closes all others and never returns.
@@ -72,64 +70,121 @@ pub(super) unsafe fn run(prepared: &Prepared, control: c_int, stdio: [c_int; 3])
 /// # Safety
 /// As `run`.
 unsafe fn watch(command: pid_t, wait_mask: &libc::sigset_t) -> ! {
-    // SAFETY: as `run`; all pointers lead to locals.
+    // SAFETY: as `run`.
     unsafe {
-        let own_pid = libc::getpid();
-        let mut phase = Phase::Watch;
-        let mut has_control = true;
         loop {
-            let (is_empty, exit_status) = reap(command);
-            if let Some(status) = exit_status {
-                tell([EXITED, status, is_empty as i32, 0]);
-            } else if is_empty {
-                tell([EMPTY, 0, 0, 0]);
-            }
-            if is_empty {
-                libc::_exit(0)
-            }
-            let mut timeout_ms = -1;
-            if let Phase::Ask { until_ms } = phase {
-                timeout_ms = until_ms - now_ms();
-                if timeout_ms <= 0 {
-                    phase = Phase::Kill;
-                }
-            }
-            if let Phase::Kill = phase {
-                let has_seen = proc_scan::each_process(&mut |pid, parent| {
-                    if parent == own_pid {
-                        libc::kill(pid, libc::SIGKILL);
-                    }
-                });
-                if !has_seen {
-                    // Without /proc the group is all that can be named.
-                    libc::kill(-command, libc::SIGKILL);
-                }
-                timeout_ms = KILL_AGAIN_MS;
-            }
-            match wait(has_control, timeout_ms, wait_mask) {
+            pass_on_ends(command);
+            match wait(true, -1, wait_mask) {
                 Word::None => {}
-                Word::Order(order) => {
-                    let grace_ms = if order == ORDER_SWEEP { SWEEP_GRACE_MS } else { GRACE_MS };
-                    phase = ask_to_end(phase, own_pid, grace_ms);
-                }
-                Word::Gone => {
-                    has_control = false;
-                    phase = ask_to_end(phase, own_pid, GRACE_MS);
-                }
+                Word::Order(ORDER_SWEEP) => end_tree(command, SWEEP_GRACE_MS, true, wait_mask),
+                Word::Order(_) => end_tree(command, GRACE_MS, true, wait_mask),
+                Word::Gone => end_tree(command, GRACE_MS, false, wait_mask),
             }
         }
     }
 }
 
-fn ask_to_end(phase: Phase, own_pid: pid_t, grace_ms: i64) -> Phase {
-    match phase {
-        Phase::Watch => {
-            // SIGCONT, so that a stopped one gets to hear of it.
-            proc_scan::signal_descendants(own_pid, &[libc::SIGTERM, libc::SIGCONT]);
-            Phase::Ask { until_ms: now_ms() + grace_ms }
+/// SIGTERM to the whole tree, and after its grace SIGKILL, until nothing is left.
+///
+/// # Safety
+/// As `run`.
+unsafe fn end_tree(command: pid_t, grace_ms: i64, mut has_control: bool, mask: &libc::sigset_t) -> ! {
+    // SAFETY: as `run`; all pointers lead to locals.
+    unsafe {
+        let own_pid = libc::getpid();
+        let mut told = Told::new();
+        let mut until_ms = now_ms() + grace_ms;
+        let mut pause_ms = MIN_PAUSE_MS;
+        told.tell_descendants(own_pid);
+        loop {
+            pass_on_ends(command);
+            let left_ms = until_ms - now_ms();
+            let timeout_ms = if left_ms > 0 {
+                // Whoever was being born while the others were told is an orphan by now. A child of one that was told may
+                // be what it cleans up with, and is left to it.
+                told.tell_new_orphans(own_pid);
+                // One that stopped itself, or was stopped, after it was told does not know it yet.
+                proc_scan::signal_descendants(own_pid, &[libc::SIGCONT]);
+                pause_ms = (pause_ms * 2).min(MAX_PAUSE_MS);
+                left_ms.min(pause_ms)
+            } else {
+                if !proc_scan::signal_descendants(own_pid, &[libc::SIGKILL]) {
+                    // Without /proc the group is all that can be named.
+                    libc::kill(-command, libc::SIGKILL);
+                }
+                KILL_AGAIN_MS
+            };
+            match wait(has_control, timeout_ms, mask) {
+                Word::None => {}
+                Word::Order(ORDER_SWEEP) => until_ms = until_ms.min(now_ms() + SWEEP_GRACE_MS),
+                Word::Order(_) => {}
+                Word::Gone => has_control = false,
+            }
         }
-        Phase::Ask { until_ms } => Phase::Ask { until_ms: until_ms.min(now_ms() + grace_ms) },
-        Phase::Kill => Phase::Kill,
+    }
+}
+
+/// Who has got its SIGTERM, so that nobody gets it twice: to some programs the second one means "at once".
+struct Told {
+    pids: [MaybeUninit<pid_t>; proc_scan::MAX_PROCESSES],
+    count: usize,
+}
+
+impl Told {
+    fn new() -> Told {
+        Told { pids: [MaybeUninit::uninit(); proc_scan::MAX_PROCESSES], count: 0 }
+    }
+
+    fn tell_descendants(&mut self, root: pid_t) {
+        proc_scan::each_descendant(root, &mut |pid| self.tell(pid));
+    }
+
+    fn tell_new_orphans(&mut self, own_pid: pid_t) {
+        proc_scan::each_process(&mut |pid, parent| {
+            if parent == own_pid && !self.has(pid) {
+                self.tell(pid);
+                self.tell_descendants(pid);
+            }
+        });
+    }
+
+    fn has(&self, pid: pid_t) -> bool {
+        // SAFETY: `tell` has written the first `count` of them.
+        self.pids[..self.count].iter().any(|told| unsafe { told.assume_init() } == pid)
+    }
+
+    fn tell(&mut self, pid: pid_t) {
+        if self.has(pid) {
+            return;
+        }
+        if let Some(place) = self.pids.get_mut(self.count) {
+            place.write(pid);
+            self.count += 1;
+        }
+        // SAFETY: no pointers. SIGCONT, so that a stopped one gets to hear of it.
+        unsafe {
+            libc::kill(pid, libc::SIGTERM);
+            libc::kill(pid, libc::SIGCONT);
+        }
+    }
+}
+
+/// Reaps what has ended and reports it; ends with the last descendant.
+///
+/// # Safety
+/// As `run`.
+unsafe fn pass_on_ends(command: pid_t) {
+    // SAFETY: as `run`.
+    unsafe {
+        let (is_empty, exit_status) = reap(command);
+        if let Some(status) = exit_status {
+            tell([EXITED, status, is_empty as i32, 0]);
+        } else if is_empty {
+            tell([EMPTY, 0, 0, 0]);
+        }
+        if is_empty {
+            libc::_exit(0)
+        }
     }
 }
 
