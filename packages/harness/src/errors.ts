@@ -46,6 +46,11 @@ export const harnessErrors = {
     retryable: false,
     advice: 'Install ripgrep in the sandbox, or write the pattern another way',
   },
+  shut_directory: {
+    says: '{path}: Permission denied',
+    retryable: false,
+    advice: 'Give the user of the sandbox the right to enter it, if that is meant',
+  },
   walk_failed: {
     says: 'the tree {path} could not be listed: {reason}',
     retryable: false,

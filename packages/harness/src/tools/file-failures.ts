@@ -20,7 +20,8 @@ export async function whatIsAt({ exec, path }: Place, signal: AbortSignal): Prom
       const { kind, mode, size, target } = await exec.stat(at, signal)
       if (kind !== 'symlink') return { kind, mode, size }
       if (target === undefined) return null
-      at = posix.resolve(posix.dirname(at), target)
+      // Not normalised: behind a link, `..` leads elsewhere than it says.
+      at = target.startsWith('/') ? target : `${posix.dirname(at)}/${target}`
     }
     return null
   } catch (error) {
@@ -63,6 +64,19 @@ export async function fileFailure(error: unknown, place: Place, context: ToolCon
   if (error.data.status === 400) return errorResult('invalid_input', text, { path })
   const mode = found ? ` (mode ${modeText(found.mode)})` : ''
   return errorResult('permission', `${text}${mode}`, { path })
+}
+
+/** The same for a call that looks into a directory. */
+export async function directoryFailure(
+  error: unknown,
+  place: Place,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const isShut = isError(error, 'file_refused') && error.data.status === 403
+  if (!isShut && !isError(error, 'shut_directory')) return await fileFailure(error, place, context)
+  const found = await whatIsAt(place, context.signal).catch(() => null)
+  const mode = found ? ` (mode ${modeText(found.mode)})` : ''
+  return errorResult('permission', `${place.path}: Permission denied${mode}`, { path: place.path })
 }
 
 export function stale(path: string): ToolResult {

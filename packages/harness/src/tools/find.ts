@@ -5,7 +5,7 @@ import { MARKER_BYTES } from '../output/limits.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { defineTool, textResult } from './define-tool.ts'
-import { fileFailure } from './file-failures.ts'
+import { directoryFailure } from './file-failures.ts'
 import { CUT_NOTE, moreNote, notAGlob, unreadableNote } from './grep.ts'
 import { directoryAt } from './ls.ts'
 import { type Place, placeOf } from './paths.ts'
@@ -47,7 +47,7 @@ export function findTool(facts: SandboxFacts): Tool {
       try {
         return await findAt(placed.place, glob, limit, context)
       } catch (error) {
-        return await fileFailure(error, placed.place, context)
+        return await directoryFailure(error, placed.place, context)
       }
     },
   })

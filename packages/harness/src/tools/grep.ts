@@ -5,10 +5,10 @@ import { countText, MARKER_BYTES } from '../output/limits.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { defineTool, textResult } from './define-tool.ts'
-import { type Found, fileFailure, whatIsAt } from './file-failures.ts'
+import { directoryFailure, type Found, fileFailure, whatIsAt } from './file-failures.ts'
 import { type Place, placeOf } from './paths.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
-import { type ByteText, byPath, bytesOfText, nameOf, shownName } from './search/byte-text.ts'
+import { asUtf8, type ByteText, byPath, bytesOfText, nameOf, shownName } from './search/byte-text.ts'
 import type { SearchEngine } from './search/engine.ts'
 import type { FoundLine } from './search/match-reader.ts'
 import { pathGlob } from './search/path-glob.ts'
@@ -76,7 +76,7 @@ export function grepTool(facts: SandboxFacts): Tool {
       try {
         return await grepAt(placed.place, query, accepts, input.limit ?? DEFAULT_LIMIT, toolContext, facts)
       } catch (error) {
-        return await fileFailure(error, placed.place, toolContext)
+        return await directoryFailure(error, placed.place, toolContext)
       }
     },
   })
@@ -184,9 +184,9 @@ function translated(query: Query): Query | { refusal: ToolResult } {
 const badPattern = (reason: string) =>
   errorResult('invalid_input', `bad pattern: ${reason}. Mend it, or set literal to search for it as a text`)
 
-/** The first by name, and how many more. */
+/** The first by name, and how many more; the names as an engine shows them. */
 export function unreadableNote(paths: readonly ByteText[], what: 'searched' | 'listed'): string[] {
-  const [first, ...more] = paths.map(path => ({ path })).sort(byPath)
+  const [first, ...more] = paths.map(path => ({ path: asUtf8(path) })).sort(byPath)
   if (!first) return []
   const rest = more.length > 0 ? `, and ${countText(more.length)} more` : ''
   return [`[not ${what}, permission denied: ${shownName(first.path) || '.'}${rest}]`]

@@ -5,7 +5,7 @@ import { MARKER_BYTES } from '../output/limits.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { defineTool, textResult } from './define-tool.ts'
-import { fileFailure, whatIsAt } from './file-failures.ts'
+import { directoryFailure, whatIsAt } from './file-failures.ts'
 import { type Place, placeOf } from './paths.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 import { visibleText } from './visible-text.ts'
@@ -37,7 +37,7 @@ export function lsTool(facts: SandboxFacts): Tool {
       try {
         return (await directoryAt(placed.place, context)) ?? (await listed(placed.place, all, limit, context))
       } catch (error) {
-        return await fileFailure(error, placed.place, context)
+        return await directoryFailure(error, placed.place, context)
       }
     },
   })

@@ -29,6 +29,11 @@ export function textOfBytes(bytes: ByteText): string | null {
   return Buffer.from(text).toString('latin1') === bytes ? text : null
 }
 
+/** What is not UTF-8 is U+FFFD. */
+export function asUtf8(bytes: ByteText): ByteText {
+  return bytesOfText(Buffer.from(bytes, 'latin1').toString())
+}
+
 /** One line for a model: what is not UTF-8 is U+FFFD, a line break in a name is a picture of one. */
 export function shownName(bytes: ByteText): string {
   return visibleText(Buffer.from(bytes, 'latin1').toString(), 'whole')
@@ -40,9 +45,8 @@ export function byPath(a: { path: ByteText }, b: { path: ByteText }): number {
   return first < second ? -1 : first > second ? 1 : 0
 }
 
-/** Without the last part; empty for a name alone. */
-export function parentOf(path: ByteText): ByteText {
-  return checked(path.slice(0, Math.max(0, path.lastIndexOf('/'))))
+export function partsOf(path: ByteText): ByteText[] {
+  return path.split('/').map(checked)
 }
 
 export function nameOf(path: ByteText): ByteText {

@@ -1,5 +1,5 @@
 /** A glob that somebody writes to choose files: without `/` it is about names, else about paths below any directory. Pure. */
-import { type ByteText, bytesOfText, nameOf, textOfBytes } from './byte-text.ts'
+import { type ByteText, bytesOfText, joined, nameOf, partsOf, textOfBytes } from './byte-text.ts'
 import { compileGlob, type Glob } from './glob.ts'
 
 /** Null where it is no glob. A `/` at its start means: from the searched directory on. */
@@ -14,7 +14,12 @@ export function pathGlob(pattern: string, letters: 'smart case' | 'exact case'):
 
 const same = (path: ByteText) => path
 
+/** Part by part: one that is not UTF-8 has no case, and takes it from no other. */
 function folded(path: ByteText): ByteText {
-  const text = textOfBytes(path)
-  return text === null ? path : bytesOfText(text.toLowerCase())
+  return joined(...partsOf(path).map(foldedPart))
+}
+
+function foldedPart(part: ByteText): ByteText {
+  const text = textOfBytes(part)
+  return text === null ? part : bytesOfText(text.toLowerCase())
 }

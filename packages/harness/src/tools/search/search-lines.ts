@@ -1,5 +1,7 @@
 /** Runs the search over a tree or over some files of it and hands out the lines in order of path and line. */
 import type { ExecChunk } from '@beige/sandbox'
+import { fail } from '../../errors.ts'
+import { NO_SUCH_DIRECTORY } from '../command-result.ts'
 import type { Place } from '../paths.ts'
 import { type ByteText, bytesFrom } from './byte-text.ts'
 import type { SearchEngine } from './engine.ts'
@@ -50,7 +52,8 @@ export async function searchLines(
     }
     try {
       const either = AbortSignal.any([signal, stop.signal])
-      await place.exec.stream({ ...command, cwd: place.path }, onChunk, either)
+      const end = await place.exec.stream({ ...command, cwd: place.path }, onChunk, either)
+      if (end.exitCode === NO_SUCH_DIRECTORY) throw fail('shut_directory', { path: place.path })
     } catch (error) {
       signal.throwIfAborted()
       if (!stop.signal.aborted) throw error
@@ -122,15 +125,19 @@ for f; do
 done
 `
 
-/** Takes the paths that could not be opened out of the messages; the rest is about the pattern, and short. */
+const UNREADABLE =
+  /^(?:rg: )?(\.\/[\s\S]*?|\.)(?:: IO error for operation on \1)?: [^\n:]* \(os error \d+\)\n/gm
+
+/**
+ * Takes the paths that could not be opened out of the messages; the rest is about the pattern, and short. In a message a name
+ * that is not UTF-8 is one that was made so.
+ */
 function complaints(stderr: Buffer): { unreadable: ByteText[]; rest: string } {
   const unreadable: ByteText[] = []
-  const rest = stderr
-    .toString('latin1')
-    .replace(/^(?:rg|grep): (?:\.\/)?([\s\S]*?): [^\n:]* \(os error \d+\)\n/gm, (_, path: string) => {
-      unreadable.push(bytesFrom(Buffer.from(path, 'latin1')))
-      return ''
-    })
+  const rest = stderr.toString('latin1').replace(UNREADABLE, (_, path: string) => {
+    unreadable.push(bytesFrom(Buffer.from(path.replace(/^\.\/?/, ''), 'latin1')))
+    return ''
+  })
   const text = Buffer.from(rest, 'latin1').toString().trim()
   const lines = text.split('\n')
   const line = lines.find(candidate => /^(rg: )?error: /.test(candidate)) ?? lines[0] ?? ''

@@ -4,6 +4,7 @@
  */
 import { isError } from '@beige/protocol'
 import { fail } from '../../errors.ts'
+import { NO_SUCH_DIRECTORY } from '../command-result.ts'
 import type { Place } from '../paths.ts'
 import { type ByteText, byPath, bytesFrom, bytesOfText, joined, nameOf } from './byte-text.ts'
 import {
@@ -84,6 +85,7 @@ export async function walk({ exec, path }: Place, signal: AbortSignal): Promise<
       )
     })
     if (exitCode === 0) return Buffer.from(stdout)
+    if (exitCode === NO_SUCH_DIRECTORY) throw fail('shut_directory', { path })
     const reason = Buffer.from(stderr).toString().trim().slice(0, 200) || `exit code ${exitCode}`
     throw fail('walk_failed', { path, reason })
   }
