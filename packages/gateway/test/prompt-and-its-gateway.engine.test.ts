@@ -62,7 +62,7 @@ test('a prompt whose gateway is killed says so, and how its session goes on', {
   )
 })
 
-test('a run that nobody looks at can be stopped, and who meets it is told how', {
+test('who meets a run of somebody else is told how to stop it', {
   skip,
   timeout: 120_000,
 }, async () => {
@@ -73,18 +73,37 @@ test('a run that nobody looks at can be stopped, and who meets it is told how', 
     const child = place.spawn('prompt', 'scout', 'hello', '--json')
     const exit = once(child, 'exit')
     await begun(child)
-    child.kill('SIGKILL')
-    await exit
     const busy = await place.beige('prompt', 'scout', 'and now?')
     assert.equal(busy.code, 1)
     assert.match(busy.err, /Stop it: beige sessions abort api:scout:default /)
     const stopped = await place.beige('sessions', 'abort', 'api:scout:default')
     assert.match(stopped.out, /^stopped e_\w+\n$/, stopped.err)
+    await exit
     const again = await place.beige('sessions', 'abort', 'api:scout:default')
     assert.deepEqual(again, { code: 0, out: 'nothing was running\n', err: '' })
     const unknown = await place.beige('sessions', 'abort', 'api:scout:other')
     assert.equal(unknown.code, 1)
     assert.match(unknown.err, /^no session has the key api:scout:other\. /)
+  } finally {
+    await place.beige('gateway', 'stop')
+  }
+})
+
+test('a prompt whose client was killed is ended: nobody could have its answer', {
+  skip,
+  timeout: 120_000,
+}, async () => {
+  await using server = await silentModel()
+  const place = home(server.url)
+  await place.beige('gateway', 'start')
+  try {
+    const child = place.spawn('prompt', 'scout', 'hello', '--json')
+    const exit = once(child, 'exit')
+    await begun(child)
+    const asked = await server.request(1)
+    child.kill('SIGKILL')
+    await exit
+    assert.equal(await asked.end, 'client_closed', 'the model is no longer asked')
   } finally {
     await place.beige('gateway', 'stop')
   }

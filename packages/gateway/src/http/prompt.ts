@@ -10,7 +10,7 @@ import type { Exchange } from './routes.ts'
 
 export type PromptBody = { message: string; sessionKey?: string; stream?: boolean; idempotency_key?: string }
 
-/** Of frames that a client does not read; then it is dropped, and its run goes on. */
+/** Of frames that a client does not read; then it is dropped. */
 const MAX_UNREAD_BYTES = 8_388_608
 
 export async function promptAgent(parts: {
@@ -41,17 +41,27 @@ export async function promptAgent(parts: {
   const commandId = randomBytes(8).toString('hex')
   const frames = answerTo(commandId)
   const write = body.stream === true ? answerLines(response) : null
+  let isGone = false
+  // Whoever left a key can come back for the answer. Without one nobody could have it: the run is ended.
+  const endIfGone = () => {
+    if (isGone && body.idempotency_key === undefined && live.run?.id === frames.runId())
+      live.run?.abort(new DOMException('its caller went away', 'AbortError'))
+  }
   const viewer: Viewer = {
     origin: { kind: 'api', name: principal.name },
     send(frame) {
       frames.take(frame)
+      endIfGone()
       if (write === null || response.destroyed) return
       if (response.writableLength > MAX_UNREAD_BYTES) response.destroy()
       else write(frame)
     },
   }
   const detach = live.attach(viewer)
-  response.once('close', detach)
+  response.once('close', () => {
+    isGone = !response.writableFinished
+    endIfGone()
+  })
   try {
     await live.handle(
       {
@@ -83,10 +93,14 @@ export async function promptAgent(parts: {
 /** Keeps the response to one command out of the frames that a viewer sees. */
 function answerTo(commandId: string) {
   let answer: Extract<Frame, { type: 'response' }> | null = null
+  let runId: string | null = null
   return {
     take(frame: Frame) {
+      if (frame.type === 'ack' && frame.id === commandId) runId = frame.run_id ?? null
       if (frame.type === 'response' && frame.id === commandId) answer = frame
     },
+    /** The run that the command began; null before its ack. */
+    runId: (): string | null => runId,
     answer: (): Extract<Frame, { type: 'response' }> | null => answer,
   }
 }
