@@ -11,7 +11,7 @@ import {
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
-import { agentHands, hasNotes } from './hands.ts'
+import { agentHands, hasNotes, refuseWorkspaceOfRoot } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
@@ -39,6 +39,7 @@ export type AgentSessionParts = {
 export async function openAgentSession(parts: AgentSessionParts): Promise<AgentSession> {
   const { options, world, viewer } = parts
   const { clock, random } = world
+  await refuseWorkspaceOfRoot(options, world.cwd)
   const router = await createModelRouter({
     env: takeProviderVariables(world.env),
     clock,

@@ -2,6 +2,11 @@ import { type ErrorTable, failer } from '@beige/protocol'
 
 export const agentErrors = {
   usage: { says: '{reason}', retryable: false, advice: 'See: agent {command} --help' },
+  workspace_of_root: {
+    says: '{path} belongs to root, and nothing in a sandbox runs as root',
+    retryable: false,
+    advice: 'Work in a folder of another user (a new one with chown), or name --sandbox host',
+  },
   bad_value: { says: '{name}: {reason}', retryable: false, advice: 'Expected {expected}' },
   bad_line: {
     says: 'not one JSON object on one line: {reason}',

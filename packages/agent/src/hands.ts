@@ -107,6 +107,15 @@ async function driverOf(
   }
 }
 
+/** Told before any model is asked: with such a folder every tool call would fail. */
+export async function refuseWorkspaceOfRoot(
+  options: Pick<AgentOptions, 'sandbox'>,
+  cwd: string,
+): Promise<void> {
+  if (options.sandbox.kind === 'host' || options.sandbox.kind === 'remote') return
+  if ((await lstat(cwd)).uid === 0) throw fail('workspace_of_root', { path: cwd })
+}
+
 /**
  * Whether there may be notes to read. Their names are looked at here so that a workspace without any does not make the
  * first model request wait for its sandbox; their content is read through the sandbox alone.

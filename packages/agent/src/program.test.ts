@@ -3,13 +3,14 @@
  * parts masked (UPDATE_GOLDEN=1 writes the files anew).
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { systemClock, systemRandom } from '@beige/protocol'
 import { type ModelServer, type Script, startModelServer, taskScript } from '@beige/test-support'
+import { refuseWorkspaceOfRoot } from './hands.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { program } from './program.ts'
 
@@ -26,6 +27,7 @@ async function atTerminal(
 ): Promise<Screen> {
   const server = await startModelServer({ script })
   const folder = mkdtempSync(join(tmpdir(), 'beige-program-'))
+  if (process.geteuid?.() === 0) chownSync(folder, 10001, 10001) // a workspace of root is refused
   try {
     const out = collector(terminal.columns)
     const err = collector(terminal.columns)
@@ -127,4 +129,13 @@ test('a stack is shown with --debug alone', async () => {
   assert.doesNotMatch(plain.stderr, /\n\s+at /)
   const debug = await atTerminal([], ['run', '--debug', '--sandbox', 'nowhere', 'go'], { columns: 80 })
   assert.match(debug.stderr, /\n\s+at /)
+})
+
+test('a workspace of root is refused before any model is asked', {
+  skip: process.geteuid?.() !== 0 && 'absent: root',
+}, async () => {
+  await assert.rejects(refuseWorkspaceOfRoot({ sandbox: { kind: 'auto' } }, '/'), {
+    code: 'workspace_of_root',
+  })
+  await refuseWorkspaceOfRoot({ sandbox: { kind: 'host' } }, '/')
 })
