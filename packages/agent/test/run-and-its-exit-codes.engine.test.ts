@@ -1,8 +1,9 @@
 /** Which session a start means, what it says where, and with what code it ends. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { makeWorkspace } from '@beige/sandbox'
 import { lastPrompt, taskScript } from '@beige/test-support'
 import { agentBench, eventsOf, KEY } from './agent-bench.ts'
 
@@ -94,7 +95,7 @@ test('--continue is the newest session of this directory, with the model it had'
     text: `${request.messages.length} of ${request.model}`,
   }))
   const other = join(bench.workspace, 'other')
-  mkdirSync(other)
+  makeWorkspace(other)
   const models = { first: 'claude-opus-4-8', second: 'claude-sonnet-4-6' }
   await bench.agent(['run', '--session-id', 's_first', 'a'])
   await bench.agent(['run', '--session-id', 's_second', '--model', models.second, 'b'])
@@ -109,7 +110,7 @@ test('--continue is the newest session of this directory, with the model it had'
 test('a session of another directory: the model is told that the workspace is another one', async () => {
   await using bench = await agentBench(() => ({ text: 'ok' }))
   const other = join(bench.workspace, 'other')
-  mkdirSync(other)
+  makeWorkspace(other)
   await bench.agent(['run', '--session-id', 's_moved', 'a'])
   await bench.agentIn(other, ['run', '--session-id', 's_moved', 'b'])
   const [first, second] = bench.seen.map(lastPrompt)
