@@ -57,6 +57,7 @@ export function createJobs(has: Has, instance: string, maxHeldBytes: number): Jo
 
   function ended(job: Job): void {
     job.endedAt = Date.now()
+    if (closing.signal.aborted) return
     if (job.isHidden) return void jobs.delete(keyOf(job.scope, job.id))
     if (job.keep && job.notify) tell(job)
     const ttlS = job.wanted.job?.ttl_s ?? DEFAULT_TTL_S

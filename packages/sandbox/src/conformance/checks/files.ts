@@ -39,6 +39,7 @@ export const fileChecks: readonly Check[] = [
   },
   {
     name: 'fifo refused',
+    limitMs: 15_000,
     features: ['files'],
     programs: ['sh', 'mkfifo'],
     async run(bench) {

@@ -7,6 +7,7 @@ const TOKEN = 'a-token-of-the-kit'
 export const notifyChecks: readonly Check[] = [
   {
     name: 'notify once per end and retried on 500',
+    limitMs: 30_000,
     features: ['jobs', 'notify'],
     programs: ['sh'],
     isLong: true,
@@ -32,6 +33,7 @@ export const notifyChecks: readonly Check[] = [
   },
   {
     name: 'notify asked for while it runs',
+    limitMs: 30_000,
     features: ['stream', 'jobs', 'notify'],
     programs: ['sh', 'sleep'],
     async run(bench) {

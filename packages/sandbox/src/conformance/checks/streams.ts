@@ -32,6 +32,7 @@ export const streamChecks: readonly Check[] = [
   },
   {
     name: 'bytes split inside UTF-8',
+    limitMs: 20_000,
     features: ['stream'],
     programs: ['sh', 'sleep'],
     async run(bench) {
