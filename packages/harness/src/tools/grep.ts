@@ -99,22 +99,45 @@ async function grepAt(
   context: ToolContext,
   facts: SandboxFacts,
 ): Promise<ToolResult> {
-  const { path } = place
   const { signal } = context
   const found = await whatIsAt(place, signal)
   if (!found) return await missing(place, context)
   const engine = await facts.searchEngine(place, signal)
   const asked = engine.name === 'rg' ? query : translated(query)
   if ('refusal' in asked) return asked.refusal
+  const answer = (choose: typeof accepts) =>
+    searchAndTell(place, found, engine, asked, choose, limit, context)
+  const byEngine = await answer(accepts)
+  // Globs of some versions of ripgrep go over no line break, so it shows what an ignore file leaves out.
+  return byEngine ?? (await answer(() => true)) ?? errorResult('internal', 'the search gave no answer')
+}
+
+/** Null: the engine's own walk of the tree is not to be relied on here. */
+async function searchAndTell(
+  place: Place,
+  found: Found,
+  engine: SearchEngine,
+  query: Query,
+  accepts: ((path: ByteText) => boolean) | null,
+  limit: number,
+  context: ToolContext,
+): Promise<ToolResult | null> {
   const searched = await whatToSearch(place, found, engine, accepts, context)
   if ('refusal' in searched) return searched.refusal
   const lines = createLineList(limit, query)
-  const end = await searchLines(engine, searched.place, searched.files, asked, lines.add, signal)
+  let hasBreak = false
+  const onLine = (line: FoundLine) => {
+    hasBreak ||= line.path.includes('\n')
+    return lines.add(line)
+  }
+  const end = await searchLines(engine, searched.place, searched.files, query, onLine, context.signal)
   if (end.badPattern !== null) return badPattern(end.badPattern)
+  hasBreak ||= end.unreadable.some(path => path.includes('\n'))
+  if (searched.files === null && hasBreak) return null
   const unreadable = [...searched.unreadable, ...end.unreadable]
   const notes = [...searched.notes, ...unreadableNote(unreadable, 'searched')]
   return textResult([...lines.finish(), ...notes].join('\n'), {
-    path,
+    path: place.path,
     engine: engine.name,
     matches: lines.matches(),
   })

@@ -119,10 +119,10 @@ export function createModel(root: DirectoryNode): Model {
         return { code: found.failure === 'ENOTDIR' ? 'any' : (failureOf(found).code ?? 'any') }
       const { parent, name, rest } = found.missing
       if (rest.includes('..')) return { code: 'any' }
-      if (!mayChange(parent)) return { code: 'permission' }
       // A link that leads nowhere stands in the way of a directory, and is followed when it is the file itself.
-      const names = [name, ...rest]
       if (leadsNowhere(path)) return { code: 'any' }
+      if (!mayChange(parent)) return { code: 'permission' }
+      const names = [name, ...rest]
       let at = parent
       for (const next of names.slice(0, -1)) {
         const made: DirectoryNode = { kind: 'directory', entries: new Map(), mode: 0o755 }
