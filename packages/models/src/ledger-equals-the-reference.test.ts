@@ -1,11 +1,10 @@
 /** A part of `ledger-equals-the-reference.engine.test.ts`, for every check. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { simulateLedger } from '../test/ledger-simulation.ts'
+import { runSimulation } from '../test/run-simulation.ts'
 
-test('300 requests with aborts, cuts, retries, fallbacks, cache tiers: to the last token', async () => {
-  const { attempts, ends } = await simulateLedger(300, 7)
-  assert.ok(attempts > 200, JSON.stringify(ends))
+test('600 requests with aborts, cuts, retries, fallbacks, cache tiers: to the last token', async () => {
+  const result = JSON.stringify(await runSimulation({ kind: 'ledger', requests: 600, seed: 7 }))
   for (const end of ['done', 'aborted', 'rate_limit', 'overloaded', 'transient', 'budget'])
-    assert.ok((ends[end] ?? 0) > 0, `${end}: ${JSON.stringify(ends)}`)
+    assert.match(result, new RegExp(`"${end}":[1-9]`))
 })
