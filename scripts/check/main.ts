@@ -8,7 +8,7 @@ import { type Problem, readTree } from './tree.ts'
 
 type Outcome = { name: string; detail: string; problems: readonly string[] }
 
-const UNIT_STALL_MS = 60_000
+const UNIT_FILE_LIMIT_MS = 60_000
 const SLOW_FILE_MS = 5000 // such a file belongs to the *.engine.test.ts ones
 
 const root = join(import.meta.dirname, '../..')
@@ -41,7 +41,7 @@ async function command(name: string, script: string, args: readonly string[]): P
 async function unitTests(): Promise<Outcome> {
   const since = performance.now()
   const files = unitTestFiles(tree)
-  const { totals, failed, slowest } = await runTests({ root, files, stallMs: UNIT_STALL_MS })
+  const { totals, failed, slowest } = await runTests({ root, files, fileLimitMs: UNIT_FILE_LIMIT_MS })
   const slow = slowest
     .filter(({ ms }) => ms > SLOW_FILE_MS)
     .map(({ file, ms }) => `${file} ${(ms / 1000).toFixed(1)} s`)

@@ -1,4 +1,5 @@
 /** Runs test files with node:test, a process each, and hands every event on as it comes. */
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { run } from 'node:test'
@@ -7,7 +8,7 @@ import { inspect } from 'node:util'
 // Tests with engines share one disk and one Docker: more at once does not end sooner.
 const MAX_AT_ONCE = 4
 const TEST_TIMEOUT_MS = 300_000
-const STALL_MS = 300_000 // without any news from any file
+const FILE_LIMIT_MS = 600_000
 const MAX_STDERR = 4_000 // characters of one file
 
 export type TestEvent = { type: string; data: unknown }
@@ -25,14 +26,18 @@ export type TestRequest = {
   root: string
   files: readonly string[]
   onEvent?: (event: TestEvent) => void
-  /** How long nothing may be heard before the run is given up. */
-  stallMs?: number
+  /** How long a file may take before its process is killed; the others go on. */
+  fileLimitMs?: number
 }
 
-export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: TestRequest): Promise<TestRun> {
+export async function runTests({
+  root,
+  files,
+  onEvent,
+  fileLimitMs = FILE_LIMIT_MS,
+}: TestRequest): Promise<TestRun> {
   if (files.length === 0)
     return { totals: { passed: 0, failed: 0, skipped: 0 }, failed: [], skipped: [], slowest: [] }
-  const watchdog = new AbortController()
   const stream = run({
     cwd: root,
     files: files.map(file => join(root, file)),
@@ -41,7 +46,6 @@ export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: Tes
     timeout: TEST_TIMEOUT_MS,
     // A third of the processor time of a test file is reading and stripping TypeScript.
     env: { NODE_COMPILE_CACHE: join(root, '.cache/code'), ...process.env },
-    signal: watchdog.signal,
   })
   const totals = { passed: 0, failed: 0, skipped: 0 }
   const failed: string[] = []
@@ -63,13 +67,18 @@ export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: Tes
     if (skip !== undefined)
       skipped.push({ file: place(file), name, reason: typeof skip === 'string' ? skip : '' })
   })
-  const open = new Set<string>()
+  // node:test bounds a test, but waits without end for a file whose process something keeps alive.
+  const limits = new Map<string, NodeJS.Timeout>()
+  const giveUp = (file: string): void => {
+    failed.push(`${place(file)}: had not ended after ${fileLimitMs / 1000} s and was killed`)
+    killChild(file)
+  }
   stream.on('test:dequeue', ({ name, file, nesting }) => {
-    if (nesting === 0 && name === file) open.add(place(file))
+    if (nesting === 0 && name === file) limits.set(file, setTimeout(giveUp, fileLimitMs, file))
   })
   stream.on('test:complete', ({ name, file, details, nesting }) => {
     if (nesting !== 0 || name !== file) return
-    open.delete(place(file))
+    clearTimeout(limits.get(file))
     times.push({ file: place(file), ms: details.duration_ms })
   })
   stream.on('test:summary', ({ file, counts }) => {
@@ -78,17 +87,16 @@ export async function runTests({ root, files, onEvent, stallMs = STALL_MS }: Tes
     totals.failed = counts.tests - counts.passed - counts.skipped - counts.todo
     totals.skipped = counts.skipped
   })
-  // node:test bounds a test, but waits without end for a file whose process something keeps alive.
-  const giveUp = (): void => {
-    failed.push(`no news for ${stallMs / 1000} s; had not ended: ${[...open].join(', ')}`)
-    watchdog.abort()
-  }
-  const timer = setTimeout(giveUp, stallMs)
-  for await (const event of stream) {
-    timer.refresh()
-    onEvent?.(event)
-  }
-  clearTimeout(timer)
+  for await (const event of stream) onEvent?.(event)
   if (totals.failed > 0 && failed.length === 0) failed.push(`${totals.failed} failed`)
   return { totals, failed, skipped, slowest: times.sort((a, b) => b.ms - a.ms) }
+}
+
+// The runner hands out no process; its children and their command lines are in /proc.
+function killChild(file: string): void {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean)
+  for (const pid of children) {
+    if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(file))
+      process.kill(Number(pid), 'SIGKILL')
+  }
 }
