@@ -1,7 +1,7 @@
 /** H26: orphans are adopted and reaped while their command runs, and no zombie is left when it has ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IN_NAMESPACE, needsRoot, skip, startExecd, until } from './execd.ts'
+import { IN_NAMESPACE, needsNamespaces, skip, startExecd, until } from './execd.ts'
 
 const MANY_ORPHANS = 'i=0; while [ $i -lt 50 ]; do (sh -c "exit 0" &); i=$((i+1)); done; sleep 0.3'
 
@@ -19,7 +19,7 @@ test('no zombie is seen from inside while orphans end', { skip }, async t => {
   assert.equal(answer.stdout.toString().trim(), '0')
 })
 
-test('as PID 1 too', { skip: needsRoot }, async t => {
+test('as PID 1 too', { skip: needsNamespaces }, async t => {
   const execd = await startExecd(t, { EXECD_PEERS: 'any' }, IN_NAMESPACE)
   const answer = await execd.run({
     command: 'sh',

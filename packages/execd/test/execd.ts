@@ -11,8 +11,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 export const BINARY = join(import.meta.dirname, `../dist/execd-linux-${arch}`)
 /** Why tests are skipped, or false. */
-export const skip = isBuilt() ? false : 'execd is not built: packages/execd/build.sh'
-export const needsRoot = skip || (process.getuid?.() === 0 ? false : 'needs root')
+export const skip = isBuilt() ? false : 'absent: execd (packages/execd/build.sh)'
+export const needsRoot = skip || (process.getuid?.() === 0 ? false : 'absent: root')
 /** As PID 1 of a pid namespace; killed with whoever made it. */
 export const IN_NAMESPACE: readonly string[] = [
   'unshare',
@@ -22,6 +22,9 @@ export const IN_NAMESPACE: readonly string[] = [
   '--mount-proc',
   BINARY,
 ]
+/** Root in a container may not make namespaces. */
+export const needsNamespaces =
+  needsRoot || (makesNamespaces() ? false : 'absent: pid namespaces (unshare refuses)')
 
 const START_DEADLINE_MS = 10_000
 const CONDITION_DEADLINE_MS = 20_000
@@ -212,4 +215,8 @@ function isBuilt(): boolean {
   if (!existsSync(BINARY)) return false
   accessSync(BINARY, constants.X_OK)
   return true
+}
+
+function makesNamespaces(): boolean {
+  return spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
 }

@@ -1,9 +1,9 @@
 /** As PID 1 of a namespace: who may end it, who may talk to it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IN_NAMESPACE, needsRoot, startExecd } from './execd.ts'
+import { IN_NAMESPACE, needsNamespaces, startExecd } from './execd.ts'
 
-test('a signal from inside does not end it, one from outside does', { skip: needsRoot }, async t => {
+test('a signal from inside does not end it, one from outside does', { skip: needsNamespaces }, async t => {
   const execd = await startExecd(t, {}, IN_NAMESPACE)
   for (const signal of ['TERM', 'INT', 'HUP', 'KILL', 'STOP']) {
     await execd.run({ command: 'sh', args: ['-c', `kill -${signal} 1`] })
@@ -29,7 +29,7 @@ function asking(socketPath: string) {
   return { command: process.execPath, args: ['-e', script] }
 }
 
-test('a command inside can not drive it, nobody outside is kept away', { skip: needsRoot }, async t => {
+test('a command inside can not drive it, nobody outside is kept away', { skip: needsNamespaces }, async t => {
   const execd = await startExecd(t, {}, IN_NAMESPACE)
   const inside = await execd.run(asking(execd.socketPath))
   // The answer may lose the race against the end of the connection.
@@ -37,7 +37,7 @@ test('a command inside can not drive it, nobody outside is kept away', { skip: n
   assert.equal((await execd.send('GET', '/health')).status, 200)
 })
 
-test('EXECD_PEERS=any lets a command in', { skip: needsRoot }, async t => {
+test('EXECD_PEERS=any lets a command in', { skip: needsNamespaces }, async t => {
   const execd = await startExecd(t, { EXECD_PEERS: 'any' }, IN_NAMESPACE)
   const inside = await execd.run(asking(execd.socketPath))
   assert.equal(inside.stdout.toString(), '200\n')
