@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::run::command::{Command, Written};
 use crate::service::Service;
 use crate::sys::child::StartFailure;
-use crate::sys::fd::{Interest, poll, read_some};
+use crate::sys::fd::{Interest, poll, read_some, widen_pipe};
 use crate::sys::process::{Exit, GRACE_MS, ORDER_KILL, ORDER_SWEEP, Report, give_order, next_report};
 
 /// From the command's end to the last look at its pipes: a process that it left behind may hold them for ever.
@@ -50,8 +50,10 @@ pub trait Sink {
     fn wake_fd(&self) -> RawFd {
         -1
     }
+    /// Forgets that it was woken.
+    fn heed(&mut self) {}
     /// Whether somebody wants it ended.
-    fn is_killed(&mut self) -> bool {
+    fn is_killed(&self) -> bool {
         false
     }
     /// Whether the command goes on without its client.
@@ -99,6 +101,7 @@ struct Relay<'a> {
     drain_until: Option<Instant>,
     ordered_at: Option<Instant>,
     has_ordered_sweep: bool,
+    has_wide_pipes: bool,
 }
 
 /// Returns when the command and all its descendants have ended and the sink has passed everything on.
@@ -123,6 +126,7 @@ pub fn relay(
         drain_until: None,
         ordered_at: None,
         has_ordered_sweep: false,
+        has_wide_pipes: false,
     };
     let mut buffer = vec![0u8; READ_BYTES];
     loop {
@@ -196,6 +200,11 @@ impl Relay<'_> {
                 false
             }
             Ok(Some(size)) => {
+                if size == buffer.len() && !self.has_wide_pipes {
+                    // Much comes: with more room the command and we take turns less often.
+                    self.has_wide_pipes = true;
+                    [&self.command.stdout, &self.command.stderr].into_iter().flatten().for_each(widen_pipe);
+                }
                 if !self.sink.take(from, &buffer[..size]) {
                     self.stop(Cause::TooMuch, Instant::now());
                 }
@@ -331,6 +340,9 @@ impl Relay<'_> {
             return;
         }
         let now = Instant::now();
+        if fds[5].is_ready() {
+            self.sink.heed();
+        }
         if fds[4].is_hung_up() {
             self.lose_client(now);
         } else if fds[6].is_ready() {

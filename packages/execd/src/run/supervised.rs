@@ -85,8 +85,11 @@ impl Sink for Supervised<'_, '_> {
         self.job.wake.fd()
     }
 
-    fn is_killed(&mut self) -> bool {
+    fn heed(&mut self) {
         self.job.wake.clear();
+    }
+
+    fn is_killed(&self) -> bool {
         self.job.lock().is_killed
     }
 

@@ -93,6 +93,13 @@ pub fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
+/// Where the user may have no more such room it stays as it is.
+pub fn widen_pipe(pipe: &OwnedFd) {
+    const WIDE_BYTES: libc::c_int = 256 * 1024;
+    // SAFETY: no pointers.
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, WIDE_BYTES) };
+}
+
 /// `Some(0)` at the end, `None` when there is nothing now.
 pub fn read_some(fd: RawFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     // SAFETY: pointer and length describe one live, writable slice.
