@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
 import { execBench } from './exec/exec-bench.ts'
+import { execdBench } from './execd/execd-bench.ts'
 import { renderJson, renderTable } from './output.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
-const BENCHES: readonly Bench[] = [execBench, startupBench]
+const BENCHES: readonly Bench[] = [execBench, execdBench, startupBench]
 
 const root = join(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({

@@ -1,12 +1,12 @@
 /** `npm run bench -- exec`: what a trivial command costs on the host, through execd, and through `docker exec`. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { chown } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chooseDriver, DEFAULT_LIMITS, type Sandbox, type SandboxSpec } from '@beige/sandbox'
+import { chooseDriver, type Sandbox } from '@beige/sandbox'
 import type { Bench, BenchContext, Row } from '../bench.ts'
 import { rounded } from '../output.ts'
 import { quantile } from '../quantile.ts'
+import { BENCH_LABEL, benchSpec } from '../sandbox-spec.ts'
 import { containerLabelled, dockerExecApi, openDockerApi } from './docker-api.ts'
 import { callsPerSecond, timeInTurn } from './load.ts'
 import { dockerExecCli, hostSpawn } from './spawned.ts'
@@ -16,8 +16,6 @@ const ROUNDS = 150
 const WARM_UP_CALLS = 5
 const WINDOW_MS = 1500
 const AT_ONCE = [1, 8, 32] as const
-const LABEL = 'beige.bench'
-const AGENT_UID = 10_001 // any but root: commands run as the owner of the workspace
 
 export const execBench: Bench = {
   name: 'exec',
@@ -40,7 +38,7 @@ async function openSubjects(
   for (const kind of ['docker', 'bubblewrap'] as const) {
     try {
       const driver = await chooseDriver({ kind }, context.signal)
-      const spec = await specFor(join(folder, kind), `bench-${kind}-${process.pid}`)
+      const spec = await benchSpec(join(folder, kind), `bench-${kind}-${process.pid}`)
       const sandbox = await driver.open(spec, context.signal)
       opened.defer(() => sandbox.close())
       subjects.push(execdIn(sandbox))
@@ -55,24 +53,8 @@ async function openSubjects(
   }
   const api = openDockerApi(process.env.DOCKER_HOST)
   opened.defer(() => api.close())
-  const container = await containerLabelled(api, `${LABEL}=${dockerId}`)
+  const container = await containerLabelled(api, `${BENCH_LABEL}=${dockerId}`)
   return [...subjects, dockerExecCli(container), dockerExecApi(api, container)]
-}
-
-async function specFor(folder: string, id: string): Promise<SandboxSpec> {
-  const workspaceDir = join(folder, 'workspace')
-  mkdirSync(workspaceDir, { recursive: true })
-  if (process.getuid?.() === 0) await chown(workspaceDir, AGENT_UID, AGENT_UID)
-  return {
-    id,
-    labels: { [LABEL]: id },
-    workspaceDir,
-    runDir: join(folder, 'run'),
-    mounts: [],
-    env: {},
-    network: 'none',
-    limits: DEFAULT_LIMITS,
-  }
 }
 
 function execdIn(sandbox: Sandbox): Subject {
