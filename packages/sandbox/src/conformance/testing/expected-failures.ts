@@ -85,11 +85,7 @@ export const timeouts = {
     'an answer comes only when nothing is left',
     'a timeout in a stream is said in its exit frame',
   ],
-  drops_output_of_timed_out: [
-    'output before a timeout is kept',
-    'SIGTERM comes first',
-    'a timeout in a stream is said in its exit frame',
-  ],
+  drops_output_of_timed_out: ['output before a timeout is kept', 'SIGTERM comes first'],
   kills_without_grace: ['SIGTERM comes first'],
 } as const
 
