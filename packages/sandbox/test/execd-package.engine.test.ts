@@ -64,7 +64,12 @@ type Npm = (cwd: string, ...args: string[]) => string
 function emptyFolder(context: TestContext): { folder: string; npm: Npm } {
   const folder = mkdtempSync(join(tmpdir(), 'beige-execd-package-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
-  const env = { ...process.env, npm_config_cache: join(folder, 'cache'), npm_config_offline: 'true' }
+  const env = {
+    ...process.env,
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_offline: 'true',
+    npm_config_loglevel: 'error',
+  }
   return {
     folder,
     npm: (cwd, ...args) => execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: 'pipe' }).trim(),
