@@ -207,7 +207,10 @@ export function createModel(root: DirectoryNode): Model {
     file.version = ++version
     seen.set(path, version)
     const count = pieces.length - 1
-    return { code: null, start: `edited ${shown} (${count} replacement${count === 1 ? '' : 's'})\n` }
+    return {
+      code: null,
+      start: `edited ${shown} (${count.toLocaleString('en-US')} replacement${count === 1 ? '' : 's'})\n`,
+    }
   }
 
   return {
