@@ -1,5 +1,6 @@
 /** `npm run check`: types, lint and format, the static checks and the unit tests; one line each, problems below it. */
 import { join } from 'node:path'
+import { inGroups } from '../test/groups.ts'
 import { runTests } from '../test/run-tests.ts'
 import { unitTestFiles } from '../test/test-files.ts'
 import { runCommand } from './command.ts'
@@ -9,7 +10,7 @@ import { type Problem, readTree } from './tree.ts'
 type Outcome = { name: string; detail: string; problems: readonly string[] }
 
 const UNIT_FILE_LIMIT_MS = 60_000
-const SLOW_FILE_MS = 5000 // such a file belongs to the *.engine.test.ts ones
+const SLOW_FILE_MS = 1000 // such a file belongs to the *.engine.test.ts ones
 
 const root = join(import.meta.dirname, '../..')
 const startedMs = performance.now()
@@ -40,7 +41,7 @@ async function command(name: string, script: string, args: readonly string[]): P
 
 async function unitTests(): Promise<Outcome> {
   const since = performance.now()
-  const files = unitTestFiles(tree)
+  const files = inGroups(tree, root, unitTestFiles(tree))
   const { totals, failed, slowest } = await runTests({ root, files, fileLimitMs: UNIT_FILE_LIMIT_MS })
   const slow = slowest
     .filter(({ ms }) => ms > SLOW_FILE_MS)

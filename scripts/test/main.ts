@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '../check/command.ts'
 import { readTree } from '../check/tree.ts'
+import { inGroups } from './groups.ts'
 import { startReport } from './report.ts'
 import { runTests } from './run-tests.ts'
 import { allTestFiles } from './test-files.ts'
@@ -20,12 +21,13 @@ await build('bundles', 'scripts/build/main.ts', [
   'scripts/build/main.ts',
 ])
 
-const files = allTestFiles(readTree(root)).filter(
+const tree = readTree(root)
+const files = allTestFiles(tree).filter(
   path => wanted.length === 0 || wanted.some(word => path.includes(word)),
 )
 console.log(`${files.length} test files\n`)
 const report = startReport(process.stdout)
-const result = await runTests({ root, files, onEvent: report.onEvent })
+const result = await runTests({ root, files: inGroups(tree, root, files), onEvent: report.onEvent })
 await report.end(result)
 process.exitCode = result.totals.failed === 0 && files.length > 0 ? 0 : 1
 

@@ -5,12 +5,16 @@ const ENGINE_ENDING = '.engine.test.ts'
 
 /** Tests that need Node and the npm packages alone: these are part of `npm run check`. */
 export function unitTestFiles(tree: Tree): string[] {
-  return allTestFiles(tree).filter(path => !path.endsWith(ENGINE_ENDING))
+  return allTestFiles(tree).filter(path => !isEngineTest(path))
 }
 
 /** Every test, those first that take longest: the ones with an engine. */
 export function allTestFiles(tree: Tree): string[] {
   const paths = [...tree.files.keys()].filter(path => path.endsWith('.test.ts')).sort()
-  const needsEngine = (path: string): number => (path.endsWith(ENGINE_ENDING) ? 0 : 1)
-  return paths.sort((a, b) => needsEngine(a) - needsEngine(b))
+  return paths.sort((a, b) => Number(isEngineTest(b)) - Number(isEngineTest(a)))
+}
+
+/** Whether a test needs an engine, a program or time that a unit test does without. */
+export function isEngineTest(path: string): boolean {
+  return path.endsWith(ENGINE_ENDING)
 }
