@@ -38,6 +38,6 @@ test('a listing reads no log when there is an index, and a few kilobytes of it w
 
   for (const path of memory.files.keys()) if (path.includes('/.listings/')) memory.files.delete(path)
   const again = await processOf(3).list({ limit: 10 })
-  assert.deepEqual(again.rows, rows)
+  assert.deepEqual(again.rows, [{ ...rows[0], messageCount: null }])
   assert.ok(logBytes <= 128 * 1024, `${logBytes} bytes of a log of 5 MB`)
 })

@@ -12,6 +12,11 @@ export const sessionErrors = {
     retryable: false,
     advice: 'See what there is: agent sessions list',
   },
+  not_in_trash: {
+    says: 'there is no session {id} in the trash',
+    retryable: false,
+    advice: 'See what there is: agent sessions trash',
+  },
   session_busy: {
     says: 'session {id} is held by another live process ({owner})',
     retryable: true,

@@ -249,5 +249,81 @@ for (const [name, start] of Object.entries(storeSettings)) {
         )
       }),
     )
+
+    test(
+      'a listing counts messages, says where a fork comes from, and finds by title, id and directory',
+      withSetting(async ({ process, time }) => {
+        const { store } = process()
+        const made = async (id: string, cwd: string, title: string) => {
+          await time.advance(5)
+          await (await store.create({ id, cwd, title })).close()
+        }
+        await made('s_1', '/needle', 'hay')
+        await made('s_needle', '/a', 'hay')
+        await made('s_3', '/a', 'A Needle')
+        await made('s_4', '/needle/b', 'hay')
+        await made('s_5', '/a', '100% hay_')
+        const fork = await store.create({ id: 's_6', cwd: '/c', parent: 's_5' }, prompt('e1', null))
+        await fork.append(answer('e2', 'e1'))
+        await fork.close()
+        const found = async (text: string) => (await store.list({ text, limit: 9 })).rows.map(row => row.id)
+        assert.deepEqual(await found('NEEDLE'), ['s_3', 's_needle', 's_4', 's_1'])
+        assert.deepEqual(await found('%'), ['s_5'])
+        assert.deepEqual(await found('y_'), ['s_5'])
+        assert.deepEqual(await found('none'), [])
+        const page = await store.list({ text: 'needle', cwd: '/a', limit: 1, offset: 1 })
+        assert.deepEqual([page.total, page.rows.map(row => row.id)], [2, ['s_needle']])
+        const [row] = (await store.list({ cwd: '/c', limit: 1 })).rows
+        assert.deepEqual([row?.messageCount, row?.parent], [2, 's_5'])
+      }),
+    )
+
+    test(
+      'a removed session is gone until it is restored, in the next epochs',
+      withSetting(async ({ process, time }) => {
+        const { store } = process()
+        await assert.rejects(store.remove(A), code('not_found'))
+        const log = await store.create(FIRST, prompt('e1', null))
+        await assert.rejects(store.remove(A), code('session_busy'))
+        await assert.rejects(process().store.remove(A), code('session_busy'))
+        await log.close()
+        await store.remove(A)
+        await store.remove(A)
+        assert.equal(await store.exists(A), false)
+        await assert.rejects(store.open(A), code('not_found'))
+        await assert.rejects(store.read(A), code('not_found'))
+        assert.equal((await store.list({ limit: 5 })).total, 0)
+        assert.deepEqual(
+          (await process().store.trash()).map(entry => entry.id),
+          [A],
+        )
+        await assert.rejects(store.restore(sessionId('s_other')), code('not_in_trash'))
+        await store.restore(A)
+        await assert.rejects(store.restore(A), { code: /^(exists|not_in_trash)$/ })
+        assert.equal((await store.list({ limit: 5 })).total, 1)
+        const again = await process().store.open(A)
+        assert.equal(again.epoch, 3)
+        assert.deepEqual(again.records, log.records)
+        await again.close()
+        await store.remove(A)
+        assert.equal(await store.emptyTrash(0), 0)
+        await time.advance(5)
+        assert.equal(await store.emptyTrash(time.clock.now()), 1)
+        assert.deepEqual(await store.trash(), [])
+        await assert.rejects(store.restore(A), code('not_in_trash'))
+      }),
+    )
+
+    test(
+      'the owner of a removed session is fenced',
+      withSetting(async ({ process }) => {
+        const zombie = process()
+        const log = await zombie.store.create(FIRST)
+        zombie.pause()
+        await process().store.remove(A)
+        zombie.resume()
+        await assert.rejects(log.append(prompt('e1', null)), code('session_superseded'))
+      }),
+    )
   })
 }

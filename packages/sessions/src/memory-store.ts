@@ -15,9 +15,15 @@ import type { Ticker } from './outside.ts'
 import { createOwnedLog, type LogBackend } from './owned-log.ts'
 import { FIRST_PREV } from './record-line.ts'
 import { rowOf } from './session-row.ts'
-import type { OpenOptions, SessionLog, SessionStore } from './store.ts'
+import type { OpenOptions, SessionLog, SessionStore, TrashedSession } from './store.ts'
 
-type Kept = { epoch: number; owner: string | null; records: SessionRecord[]; prev: string }
+type Kept = {
+  epoch: number
+  owner: string | null
+  records: SessionRecord[]
+  prev: string
+  deletedAt: number | null
+}
 
 /** What several stores share that play several processes; `beats` is by incarnation, monotonic ms. */
 export type MemoryVault = { sessions: Map<SessionId, Kept>; beats: Map<string, number> }
@@ -83,8 +89,17 @@ export function createMemoryStore(parts: {
 
   function find(id: SessionId): Kept {
     const kept = vault.sessions.get(id)
-    if (!kept) throw fail('not_found', { id })
+    if (!kept || kept.deletedAt !== null) throw fail('not_found', { id })
     return kept
+  }
+
+  /** Newest first. */
+  function trashed(): TrashedSession[] {
+    return [...vault.sessions]
+      .flatMap(([id, { deletedAt, records }]) =>
+        deletedAt !== null && records.length > 0 ? [{ id, deletedAt, place: null }] : [],
+      )
+      .sort((a, b) => b.deletedAt - a.deletedAt)
   }
 
   return {
@@ -92,7 +107,7 @@ export function createMemoryStore(parts: {
       const { id } = first
       if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })
       if (vault.sessions.has(id)) throw fail('exists', { id })
-      const kept: Kept = { epoch: 0, owner: null, records: [], prev: FIRST_PREV }
+      const kept: Kept = { epoch: 0, owner: null, records: [], prev: FIRST_PREV, deletedAt: null }
       vault.sessions.set(id, kept)
       const log = await own(id, kept)
       await log.append({ ...first, type: 'session', version: SESSION_VERSION }, ...more)
@@ -103,13 +118,37 @@ export function createMemoryStore(parts: {
       await untilFree(id, kept, options)
       return own(id, kept)
     },
-    exists: async id => vault.sessions.has(id),
+    exists: async id => vault.sessions.get(id)?.deletedAt === null,
     read: async id => [...find(id).records],
     list: async query =>
       pageOf(
-        [...vault.sessions].map(([id, kept]) => rowOf(id, kept.records)),
+        [...vault.sessions].flatMap(([id, kept]) =>
+          kept.deletedAt === null ? [rowOf(id, kept.records)] : [],
+        ),
         query,
       ),
+    async remove(id) {
+      if (trashed().some(entry => entry.id === id)) return
+      const kept = find(id)
+      if (open.has(id)) throw fail('session_busy', { id, owner: incarnation })
+      await untilFree(id, kept, {})
+      kept.epoch++
+      kept.owner = null
+      kept.deletedAt = clock.now()
+    },
+    trash: async () => trashed(),
+    async restore(id) {
+      const kept = vault.sessions.get(id)
+      if (kept && kept.deletedAt === null) throw fail('exists', { id })
+      if (!kept || kept.records.length === 0) throw fail('not_in_trash', { id })
+      kept.deletedAt = null
+    },
+    async emptyTrash(time) {
+      const old = trashed().filter(entry => entry.deletedAt < time)
+      // The row stays: an epoch is never given twice.
+      for (const { id } of old) vault.sessions.get(id)?.records.splice(0)
+      return old.length
+    },
     async close() {
       await Promise.all([...open.values()].map(log => log.close()))
     },

@@ -1,6 +1,6 @@
 /** The real disk and the real ticks: the only file of this package that imports `node:fs` or sets a timer. */
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Disk, Ticker, WritableFile } from './outside.ts'
 
@@ -21,6 +21,8 @@ export const nodeDisk: Disk = {
       const length = Math.min(size, maxBytes)
       return readExactly(file, size - length, length)
     }),
+  readFrom: (path, offset) =>
+    withFile(path, (file, size) => readExactly(file, offset, Math.max(0, size - offset))),
   openDirectory: path =>
     unless('ENOENT', null, async () => {
       const handle = await open(path, DIRECTORY_FLAGS)
@@ -50,7 +52,9 @@ export const nodeDisk: Disk = {
     await nodeDisk.syncDirectory(dirname(path))
   },
   remove: path => unless('ENOENT', false, () => unlink(path).then(() => true)),
+  rename: (from, to) => unless('ENOENT', false, () => rename(from, to).then(() => true)),
   removeDirectory: path => unless('ENOENT', false, () => rmdir(path).then(() => true)),
+  removeTree: path => rm(path, { recursive: true, force: true }),
 }
 
 export const systemTicker: Ticker = {

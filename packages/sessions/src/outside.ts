@@ -12,6 +12,8 @@ export interface Disk {
   read(path: string): Promise<Uint8Array | null>
   readHead(path: string, maxBytes: number): Promise<Uint8Array | null>
   readTail(path: string, maxBytes: number): Promise<Uint8Array | null>
+  /** What is there from `offset` to the end; empty when the file is not that long. */
+  readFrom(path: string, offset: number): Promise<Uint8Array | null>
   /** Opens it anew: on NFS that is what makes the client ask the server. Null when there is no such directory. */
   openDirectory(path: string): Promise<OpenDirectory | null>
   /** Makes its entries durable. */
@@ -20,8 +22,12 @@ export interface Disk {
   replace(path: string, bytes: Uint8Array): Promise<void>
   /** False when it was not there. */
   remove(path: string): Promise<boolean>
+  /** Of a directory, on one file system; false when `from` was not there. `to` must not be there. */
+  rename(from: string, to: string): Promise<boolean>
   /** An empty directory only. */
   removeDirectory(path: string): Promise<boolean>
+  /** A directory with all that is in it; links in it are not followed. */
+  removeTree(path: string): Promise<void>
 }
 
 export interface OpenDirectory {

@@ -8,7 +8,7 @@ export const MAX_TITLE_CHARS = 60
 export type RowState = { row: SessionRow; named: boolean; hasPrompt: boolean }
 
 export function emptyRow(id: SessionId): RowState {
-  const row = { id, title: '', cwd: '', model: '', createdAt: 0, updatedAt: 0, meta: {} }
+  const row = { id, title: '', cwd: '', model: '', createdAt: 0, updatedAt: 0, messageCount: 0, meta: {} }
   return { row, named: false, hasPrompt: false }
 }
 
@@ -21,13 +21,15 @@ export function moveRow(state: RowState, record: SessionRecord): RowState {
     ...state.row,
     createdAt: state.row.createdAt === 0 ? record.at : state.row.createdAt,
     updatedAt: Math.max(state.row.updatedAt, record.at),
+    messageCount: counted(state.row.messageCount, record),
   }
   switch (record.type) {
     case 'session': {
-      const { cwd, model = '', meta = {}, title = '' } = record
+      const { cwd, model = '', meta = {}, title = '', parent } = record
+      const origin = parent === undefined ? {} : { parent }
       return {
         ...state,
-        row: { ...row, cwd, model, meta, title: cut(title), createdAt: record.at },
+        row: { ...row, cwd, model, meta, title: cut(title), createdAt: record.at, ...origin },
         named: title !== '',
       }
     }
@@ -44,6 +46,10 @@ export function moveRow(state: RowState, record: SessionRecord): RowState {
     default:
       return { ...state, row }
   }
+}
+
+function counted(count: number | null, { type }: SessionRecord): number | null {
+  return count !== null && (type === 'prompt' || type === 'message') ? count + 1 : count
 }
 
 function firstLine(text: string): string {

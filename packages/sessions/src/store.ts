@@ -36,9 +36,27 @@ export type SessionRow = {
   model: string
   createdAt: number
   updatedAt: number
+  /** Prompts and messages; null when the row was made again out of a log's ends and nobody has opened it since. */
+  messageCount: number | null
+  /** The session it was forked from. */
+  parent?: string
   /** Facts that its maker put in the first record. */
   meta: Readonly<Record<string, unknown>>
 }
+
+export type ListQuery = {
+  /** Exactly this directory. */
+  cwd?: string
+  /** A part of the title, the id or the directory, in any case; what the title matches comes first, then ids. */
+  text?: string
+  limit: number
+  offset?: number
+}
+
+export type ListPage = { rows: readonly SessionRow[]; total: number }
+
+/** `place`: where it lies, for people; null where a store has no such thing. */
+export type TrashedSession = { id: SessionId; deletedAt: number; place: string | null }
 
 export type NewSession = Omit<SessionBody, 'type' | 'version'>
 
@@ -62,11 +80,18 @@ export interface SessionStore {
   exists(id: SessionId): Promise<boolean>
   /** Reads without owning. */
   read(id: SessionId): Promise<readonly SessionRecord[]>
+  /** Newest first among equals. */
+  list(query: ListQuery): Promise<ListPage>
+  /**
+   * Takes the next epoch and moves it to the trash. Rejects with `not_found`, `session_busy` (also when it is open here);
+   * nothing happens to one that is in the trash already.
+   */
+  remove(id: SessionId): Promise<void>
   /** Newest first. */
-  list(query: {
-    cwd?: string
-    limit: number
-    offset?: number
-  }): Promise<{ rows: readonly SessionRow[]; total: number }>
+  trash(): Promise<readonly TrashedSession[]>
+  /** Out of the trash, the newest of that id. Rejects with `not_in_trash`, `exists` when the id was given again. */
+  restore(id: SessionId): Promise<void>
+  /** Ends for good what was removed before `time` (ms); answers how many. */
+  emptyTrash(time: number): Promise<number>
   close(): Promise<void>
 }

@@ -56,6 +56,7 @@ function diskOf(files: Map<string, StoredFile>, folders: Set<string>, firstIdent
     read: async path => bytesOf(path),
     readHead: async (path, maxBytes) => bytesOf(path)?.subarray(0, maxBytes) ?? null,
     readTail: async (path, maxBytes) => bytesOf(path)?.subarray(-maxBytes) ?? null,
+    readFrom: async (path, offset) => bytesOf(path)?.subarray(offset) ?? null,
     async openDirectory(path) {
       if (!folders.has(path)) return null
       return { identityOf: async name => files.get(join(path, name))?.identity ?? null, async close() {} }
@@ -65,6 +66,18 @@ function diskOf(files: Map<string, StoredFile>, folders: Set<string>, firstIdent
       files.set(path, { identity: String(++identities), bytes: Buffer.from(bytes) })
     },
     remove: async path => files.delete(path),
+    async rename(from, to) {
+      if (!folders.has(from)) return false
+      const moved = (path: string) =>
+        path === from || path.startsWith(`${from}/`) ? to + path.slice(from.length) : path
+      for (const path of [...folders]) if (folders.delete(path)) folders.add(moved(path))
+      for (const [path, file] of [...files]) if (files.delete(path)) files.set(moved(path), file)
+      return true
+    },
+    async removeTree(path) {
+      for (const one of [...folders]) if (one === path || one.startsWith(`${path}/`)) folders.delete(one)
+      for (const one of [...files.keys()]) if (one.startsWith(`${path}/`)) files.delete(one)
+    },
     removeDirectory: async path => folders.delete(path),
   }
 

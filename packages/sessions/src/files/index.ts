@@ -29,6 +29,7 @@ import { damageRecords, quarantine } from './quarantine.ts'
 import { type LogStart, readLogStart } from './rebuild-row.ts'
 import type { SegmentWriter } from './segment-writer.ts'
 import { takeOver, viewFolder } from './takeover.ts'
+import { createTrash } from './trash.ts'
 
 /** Disk and ticks are the real ones where they are not given. */
 export type FilesStoreParts = { root: string; clock: Clock; random: Random; disk?: Disk; ticker?: Ticker }
@@ -42,6 +43,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
   const heartbeat = createHeartbeat(place)
   const watch = createHolderWatch(place)
   const listing = createListing(place)
+  const trash = createTrash(place)
   /** Null while it is being opened. */
   const open = new Map<SessionId, SessionLog | null>()
 
@@ -75,16 +77,17 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
   }
 
   /** One opening of an id at a time in this process. */
-  async function claimed(
+  async function claimed<T extends SessionLog | null>(
     id: SessionId,
     signal: AbortSignal | undefined,
-    become: () => Promise<SessionLog>,
-  ): Promise<SessionLog> {
+    become: () => Promise<T>,
+  ): Promise<T> {
     if (open.has(id)) throw fail('session_busy', { id, owner: incarnation })
     open.set(id, null)
     try {
       const log = await become()
-      open.set(id, log)
+      if (log) open.set(id, log)
+      else open.delete(id)
       return log
     } catch (error) {
       open.delete(id)
@@ -179,6 +182,29 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       }
     },
     list: query => listing.page(query),
+    async remove(id) {
+      if (!(await wasMade(id, await startOf(id)))) {
+        if ((await trash.list()).some(entry => entry.id === id)) return
+        throw fail('not_found', { id })
+      }
+      await claimed(id, undefined, async () => {
+        const folder = join(root, id)
+        await watch.untilFree(id, folder, {})
+        const { writer } = await takeOver(disk, id, folder, incarnation)
+        await writer.release()
+        await trash.take(id)
+        return null
+      })
+    },
+    trash: () => trash.list(),
+    async restore(id) {
+      try {
+        await trash.restore(id)
+      } catch (error) {
+        throw storageError(id, 'restoring it', error)
+      }
+    },
+    emptyTrash: time => trash.empty(time),
     async close() {
       await Promise.all([...open.values()].map(log => log?.close()))
       await listing.close()

@@ -5,11 +5,11 @@
  */
 import { join } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
-import { compile, int, map, obj, str, unknown } from '@earendil-works/pi-schema'
-import { type ListQuery, pageOf } from '../listing-page.ts'
+import { compile, int, map, nullable, obj, opt, str, unknown } from '@earendil-works/pi-schema'
+import { pageOf } from '../listing-page.ts'
 import type { SessionWorld, WritableFile } from '../outside.ts'
 import { seal, unseal } from '../record-line.ts'
-import type { SessionRow } from '../store.ts'
+import type { ListPage, ListQuery, SessionRow } from '../store.ts'
 import { REPLICAS } from './heartbeat.ts'
 import { rebuildRow } from './rebuild-row.ts'
 
@@ -25,6 +25,8 @@ const rowSchema = compile(
     model: str(),
     createdAt: int(),
     updatedAt: int(),
+    messageCount: nullable(int()),
+    parent: opt(str()),
     meta: map(unknown()),
   }),
 )
@@ -33,7 +35,7 @@ export interface Listing {
   /** Adds the newest row of a session to the index, some time soon. */
   put(row: SessionRow): void
   has(id: SessionId): Promise<boolean>
-  page(query: ListQuery): Promise<{ rows: readonly SessionRow[]; total: number }>
+  page(query: ListQuery): Promise<ListPage>
   /** Everything put so far is in the file, or will never be. */
   flush(): Promise<void>
   close(): Promise<void>

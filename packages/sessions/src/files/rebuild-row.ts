@@ -32,7 +32,8 @@ export async function rebuildRow(disk: Disk, folder: string, id: SessionId): Pro
   const start = await readLogStart(disk, folder)
   if (!start?.isMade) return null
   const { row } = start.records.reduce(moveRow, emptyRow(id))
-  return { ...row, updatedAt: Math.max(row.updatedAt, await lastAt(disk, folder, start.epochs)) }
+  const updatedAt = Math.max(row.updatedAt, await lastAt(disk, folder, start.epochs))
+  return { ...row, updatedAt, messageCount: null }
 }
 
 async function lastAt(disk: Disk, folder: string, epochs: readonly number[]): Promise<number> {
