@@ -10,7 +10,7 @@ import { placedRecords, processOn, SAMPLE_ID, sampleLog, segmentFiles } from '..
 import { prompt, seededNumbers } from '../test/sample-records.ts'
 
 const seed = Number(process.env.FUZZ_SEED ?? 1)
-const cases = Number(process.env.FUZZ_CASES ?? 600)
+const cases = Number(process.env.FUZZ_CASES ?? 5000)
 
 type Mutation = { path: string; kind: 'cut' | 'flip' | 'zero'; from: number; to: number }
 
