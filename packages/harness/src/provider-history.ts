@@ -5,7 +5,7 @@
  */
 
 import type { ContentBlock, ResultBlock, Usage } from '@beige/protocol'
-import type { CallState, Entry } from '@beige/sessions'
+import type { CallState, ContextEntry, Entry, Summary } from '@beige/sessions'
 import type { AssistantMessage, Message, ToolResultMessage, UserMessage } from '@earendil-works/pi-ai'
 import type { Notice } from './jobs/session-notes.ts'
 
@@ -15,9 +15,12 @@ export type HistoryTarget = { provider: string; api: string; id: string; vision:
 type AssistantBlock = AssistantMessage['content'][number]
 type MessageEntry = Extract<Entry, { kind: 'message' }>
 
-/** `notices` are shown after the entry that they name: in the next message of the user, or as one of their own. */
+/**
+ * `notices` are shown after the entry that they name: in the next message of the user, or as one of their own; so is the
+ * summary that stands for entries.
+ */
 export function toProviderHistory(
-  entries: readonly Entry[],
+  entries: readonly ContextEntry[],
   target: HistoryTarget,
   notices: readonly Notice[] = [],
 ): Message[] {
@@ -26,6 +29,10 @@ export function toProviderHistory(
   let waiting: string[] = [] // for the next message of the user
   for (const entry of entries) {
     const due = notices.filter(notice => notice.after === entry.id).map(notice => notice.text)
+    if (entry.kind === 'summary') {
+      waiting = [...waiting, summaryText(entry), ...due]
+      continue
+    }
     const ofUser = entry.kind === 'prompt' || entry.body.role === 'user'
     if (ofUser) {
       messages.push(userMessage(saidBy(entry), [...contextOf(entry), ...due], waiting, target))
@@ -36,6 +43,14 @@ export function toProviderHistory(
     waiting = due
   }
   return [...messages, ...noticeMessage(waiting)]
+}
+
+function summaryText({ of, text }: Summary): string {
+  const what =
+    of === 'compaction'
+      ? 'The conversation up to here is told by this summary:'
+      : 'The conversation went another way from here and came back; this summary tells what was done there:'
+  return `${what}\n<summary>\n${text}\n</summary>`
 }
 
 function saidBy(entry: Entry): readonly ResultBlock[] {

@@ -143,7 +143,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   const history = (system: SystemMessage, model: Model<Api> = parts.model): Message[] => [
     system,
     ...toProviderHistory(
-      session.state().entries,
+      session.state().context,
       {
         provider: model.provider,
         api: model.api,

@@ -42,6 +42,11 @@ export const sessionErrors = {
     retryable: false,
     advice: 'This is a bug of the program that wrote it',
   },
+  unknown_id: {
+    says: 'there is no entry {id} in this session',
+    retryable: false,
+    advice: 'See which there are: get_tree, or agent sessions show',
+  },
   closed: {
     says: 'session {id} is closed here',
     retryable: false,

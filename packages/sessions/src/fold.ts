@@ -2,6 +2,7 @@
 import {
   asCallId,
   asEntryId,
+  type BranchBody,
   type CallId,
   type CompactionBody,
   type EntryId,
@@ -15,8 +16,9 @@ import {
   type Usage,
 } from '@beige/protocol'
 import { resumePoint } from './resume-point.ts'
-import type { CallState, Entry, Run, SessionState } from './state.ts'
+import type { CallState, ContextEntry, Entry, Run, SessionState } from './state.ts'
 import type { Damage } from './store.ts'
+import { createPlaces, entryId } from './tree/places.ts'
 
 export interface Fold {
   apply(record: SessionRecord): void
@@ -31,11 +33,11 @@ export function foldSession(records: readonly SessionRecord[]): SessionState {
 }
 
 /** One record that has a place in the tree. */
-type Node = { id: EntryId; parent: EntryId | null; seq: number } & (
+type Node = { id: EntryId; seq: number } & (
   | { kind: 'prompt'; body: PromptBody }
   | { kind: 'message'; body: MessageBody }
   | { kind: 'compaction'; body: CompactionBody }
-  | { kind: 'branch' }
+  | { kind: 'branch'; body: BranchBody }
 )
 type RunState = Run & { steps: number; last: Node }
 
@@ -49,6 +51,7 @@ const NO_USAGE: Usage = {
 
 export function createFold(): Fold {
   let session: SessionBody = { type: 'session', version: SESSION_VERSION, id: '', cwd: '' }
+  const places = createPlaces()
   const nodes = new Map<string, Node>()
   const settings = new Map<string, unknown>()
   const labels = new Map<string, string>()
@@ -57,25 +60,19 @@ export function createFold(): Fold {
   const runs = new Map<EntryId, RunState>()
   const keys = new Map<string, EntryId>()
   const damage: Damage[] = []
-  let leaf: EntryId | null = null
   let usage = NO_USAGE
-  let newestNode: Node | null = null
   let newestRun: RunState | null = null
   let known: SessionState | null = null
 
-  function add(node: Node): void {
-    // A parent that a damaged record took along: go on from what came before rather than show a short history.
-    const isLost = node.parent !== null && !nodes.has(node.parent)
-    const placed = isLost ? { ...node, parent: newestNode?.id ?? null } : node
-    nodes.set(node.id, placed)
-    newestNode = placed
-    leaf = node.id
+  function add(node: Node, parent: string | null): void {
+    places.add(node.id, entryId(parent))
+    nodes.set(node.id, node)
   }
 
   function prompt(body: PromptBody, seq: number): void {
     const id = asEntryId(body.id)
-    const node: Node = { kind: 'prompt', id, parent: entryId(body.parent_id), seq, body }
-    add(node)
+    const node: Node = { kind: 'prompt', id, seq, body }
+    add(node, body.parent_id)
     const idempotencyKey = body.idempotency_key ?? null
     newestRun = { id, promptSeq: seq, idempotencyKey, end: null, steps: 0, last: node }
     runs.set(id, newestRun)
@@ -84,8 +81,8 @@ export function createFold(): Fold {
   }
 
   function message(body: MessageBody, seq: number): void {
-    const node: Node = { kind: 'message', id: asEntryId(body.id), parent: entryId(body.parent_id), seq, body }
-    add(node)
+    const node: Node = { kind: 'message', id: asEntryId(body.id), seq, body }
+    add(node, body.parent_id)
     if (body.usage) usage = sum(usage, body.usage)
     if (!newestRun || newestRun.end) return
     const steps = newestRun.steps + (body.role === 'assistant' ? 1 : 0)
@@ -123,13 +120,13 @@ export function createFold(): Fold {
         return
       }
       case 'compaction':
-        add(compactionNode(record, seq))
+        add({ kind: 'compaction', id: asEntryId(record.id), seq, body: record }, record.parent_id)
         return
       case 'branch':
-        add({ kind: 'branch', id: asEntryId(record.id), parent: entryId(record.target_id), seq })
+        add({ kind: 'branch', id: asEntryId(record.id), seq, body: record }, record.target_id)
         return
       case 'leaf':
-        if (record.target_id === null || nodes.has(record.target_id)) leaf = entryId(record.target_id)
+        places.move(record.target_id)
         return
       case 'label':
         if (record.label === undefined) labels.delete(record.target_id)
@@ -162,14 +159,10 @@ export function createFold(): Fold {
     return { id, name, input, started: started.get(id) ?? null, finished: finished.get(id) ?? null }
   }
 
-  function branch(): Node[] {
-    const path: Node[] = []
-    // A parent always comes before its child, except in a log that somebody made up: then it ends, too.
-    for (let node = leaf === null ? undefined : nodes.get(leaf); node && path.length <= nodes.size; ) {
-      path.push(node)
-      node = node.parent === null ? undefined : nodes.get(node.parent)
-    }
-    return path.reverse()
+  function entryAt(node: Node): Entry[] {
+    if (node.kind === 'prompt') return [{ kind: 'prompt', id: node.id, seq: node.seq, body: node.body }]
+    if (node.kind !== 'message') return []
+    return [{ kind: 'message', id: node.id, seq: node.seq, body: node.body, calls: callsOf(node.body) }]
   }
 
   function openRun(): SessionState['openRun'] {
@@ -180,16 +173,13 @@ export function createFold(): Fold {
   }
 
   function build(): SessionState {
-    const path = branch()
+    const path = places.path(places.leaf).flatMap(id => nodes.get(id) ?? [])
     return {
       session,
       settings: new Map(settings),
-      entries: path.flatMap((node): Entry[] => {
-        if (node.kind === 'prompt') return [{ kind: 'prompt', id: node.id, seq: node.seq, body: node.body }]
-        if (node.kind !== 'message') return []
-        return [{ kind: 'message', id: node.id, seq: node.seq, body: node.body, calls: callsOf(node.body) }]
-      }),
-      leaf,
+      entries: path.flatMap(entryAt),
+      context: contextOf(path, entryAt),
+      leaf: places.leaf,
       runs: new Map([...runs].map(([id, { last: _, steps: __, ...run }]) => [id, run])),
       keys: new Map(keys),
       openRun: openRun(),
@@ -209,12 +199,27 @@ export function createFold(): Fold {
   }
 }
 
-function compactionNode(body: CompactionBody, seq: number): Node {
-  return { kind: 'compaction', id: asEntryId(body.id), parent: entryId(body.parent_id), seq, body }
+/** The newest compaction that still fits its branch stands for what it folded; others are told by it. */
+function contextOf(path: readonly Node[], entryAt: (node: Node) => Entry[]): ContextEntry[] {
+  const { summary, from } = foldOf(path)
+  const rest = path.slice(from).flatMap((node): ContextEntry[] => {
+    if (node.kind !== 'branch') return entryAt(node)
+    const { id, seq, body } = node
+    return body.summary === undefined ? [] : [{ kind: 'summary', of: 'branch', id, seq, text: body.summary }]
+  })
+  return [...summary, ...rest]
 }
 
-function entryId(id: string | null): EntryId | null {
-  return id === null ? null : asEntryId(id)
+function foldOf(path: readonly Node[]): { summary: ContextEntry[]; from: number } {
+  for (const [index, node] of [...path.entries()].reverse()) {
+    if (node.kind !== 'compaction') continue
+    const { id, seq, body } = node
+    const from = body.folded_to === null ? index : path.findIndex(one => one.id === body.folded_to)
+    // Damage took the entry where it ends: what is left of the history is told whole, an older one may still hold.
+    if (from < 0 || from > index) continue
+    return { summary: [{ kind: 'summary', of: 'compaction', id, seq, text: body.summary }], from }
+  }
+  return { summary: [], from: 0 }
 }
 
 function sum(a: Usage, b: Usage): Usage {

@@ -28,6 +28,16 @@ export type Entry =
   | { kind: 'prompt'; id: EntryId; seq: number; body: PromptBody }
   | { kind: 'message'; id: EntryId; seq: number; body: MessageBody; calls: readonly CallState[] }
 
+/** Told in the place of entries that a compaction folded, or of a branch that was left. */
+export type Summary = {
+  kind: 'summary'
+  of: 'compaction' | 'branch'
+  id: EntryId
+  seq: number
+  text: string
+}
+export type ContextEntry = Entry | Summary
+
 export type Run = {
   id: EntryId
   promptSeq: number
@@ -47,6 +57,8 @@ export type SessionState = {
   /** Newest value by name of `setting` records. */
   settings: ReadonlyMap<string, unknown>
   entries: readonly Entry[]
+  /** What a provider is sent of the current branch: the newest compaction's summary and what it did not fold. */
+  context: readonly ContextEntry[]
   /** The entry that the next one hangs below; null before the first. */
   leaf: EntryId | null
   runs: ReadonlyMap<EntryId, Run>
