@@ -111,7 +111,7 @@ function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRo
   return async session => {
     const state = session.state()
     const { cwd } = world
-    const hands = agentHands(options, session.log.id, cwd, drivers, clock, text =>
+    const hands = agentHands(options, session, cwd, drivers, clock, text =>
       world.stderr.write(`warning: ${text}\n`),
     )
     // A call of a run that is gone on with comes before the system prompt, which would have asked.
@@ -129,8 +129,8 @@ function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRo
       },
       openRun: openRun(state),
       callEnv: () => ({}),
-      systemPrompt: async signal => {
-        const open = (await hasNotes(options, cwd)) ? await hands.open(signal) : null
+      systemPrompt: async (signal, own) => {
+        const open = (await hasNotes(options, cwd)) ? await own.open(signal) : null
         return systemPrompt({
           workdir: hands.workdir,
           notes: open ? await readContextFiles(open.exec, open.workspace, signal) : [],

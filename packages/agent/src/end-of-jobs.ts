@@ -1,7 +1,8 @@
 /** The end of a session's sandbox: background jobs end with one that is ours, and go on in one that is somebody else's. */
 
 import { visible } from '@beige/client'
-import { type NumberedJob, recordLostJobs, runningJobs, type Session } from '@beige/harness'
+import { type NumberedJob, recordLostJobs, runningJobs, type Session, stillOwns } from '@beige/harness'
+import { isError } from '@beige/protocol'
 import type { AgentHands } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 
@@ -12,7 +13,13 @@ export async function endWithJobs(
   { sandbox }: Pick<AgentOptions, 'sandbox'>,
   say: (line: string) => void,
 ): Promise<void> {
-  await hands.close()
+  if (!(await stillOwns(session))) return await hands.detach()
+  try {
+    await hands.close()
+  } catch (error) {
+    if (!isError(error, 'taken_over')) throw error
+    return await hands.detach()
+  }
   if (sandbox.kind === 'remote') {
     for (const job of runningJobs(session.notes())) say(`${named(job)} still runs at ${sandbox.url}`)
     return

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { lstat, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CONTEXT_FILE_NAMES, type Hands, sandboxHands } from '@beige/harness'
-import { type Clock, explain, isError, type SessionId } from '@beige/protocol'
+import { CONTEXT_FILE_NAMES, type Hands, type Session, sandboxHands } from '@beige/harness'
+import { type Clock, explain, isError } from '@beige/protocol'
 import {
   chooseDriver,
   DEFAULT_LIMITS,
@@ -27,17 +27,20 @@ export type AgentHands = Hands & {
   readonly workdir: string
   /** Ends the sandbox and everything in it, also the one that a killed owner of the session left. */
   close(): Promise<void>
+  /** Lets go of the sandbox, which is another owner's now. */
+  detach(): Promise<void>
 }
 
 export function agentHands(
   options: Pick<AgentOptions, 'sandbox' | 'sandboxImage' | 'stateDir'>,
-  sessionId: SessionId,
+  session: Session,
   cwd: string,
   drivers: DriverOptions,
   clock: Clock,
   warn: (text: string) => void,
 ): AgentHands {
   // Ids are file names in any case and up to 128 long; a container name is neither.
+  const { id: sessionId, epoch } = session.log
   const id = `agent-${createHash('sha256').update(sessionId).digest('hex').slice(0, 16)}`
   const runDir = join(options.stateDir, 'sandboxes', id)
   const spec: SandboxSpec = {
@@ -50,6 +53,7 @@ export function agentHands(
     network: 'none',
     limits: DEFAULT_LIMITS,
     image: options.sandboxImage,
+    fence: { scope: sessionId, n: epoch },
   }
   if (options.sandbox.kind === 'host') warn('tools run on this machine with your own rights (--sandbox host)')
   const hands = sandboxHands(async signal => ownFolder(await driverOf(options, drivers, signal)), spec, {
@@ -75,6 +79,7 @@ export function agentHands(
       return hands.sandbox?.workspace ?? (options.sandbox.kind === 'host' ? cwd : WORKSPACE)
     },
     open: signal => hands.open(signal),
+    detach: () => hands.detach(),
     close: async () => {
       const mine = hands.sandbox?.driver
       await hands.close()

@@ -117,6 +117,7 @@ function callsOf(exec: ExecClient, around: Around): ExecClient {
     stat: (path, signal) => around(() => exec.stat(path, signal)),
     list: (path, signal, options) => around(() => exec.list(path, signal, options)),
     remove: (path, signal) => around(() => exec.remove(path, signal)),
+    fenced: fence => callsOf(exec.fenced(fence), around),
     close: () => exec.close(),
   }
 }

@@ -5,6 +5,7 @@ import { createMemoryStore, createMemoryVault } from '@beige/sessions'
 import { startExecd } from '@beige/test-support'
 import { createJobBook, type JobBook, type JobSettings } from '../src/jobs/job-book.ts'
 import { openedSession, type Session } from '../src/session.ts'
+import { sessionHands } from '../src/session-hands.ts'
 import type { JobRef, ToolContext, ToolResult } from '../src/tool.ts'
 import { toolset } from '../src/tools/index.ts'
 import { sessionId } from './run-bench.ts'
@@ -42,10 +43,10 @@ export async function withJobs(
     const id = sessionId('s_jobs')
     const log = (await store.exists(id)) ? await store.open(id) : await store.create({ id, cwd: '/w' })
     const session = openedSession(log)
-    const hands = {
+    const hands = sessionHands(session, {
       id: 'test',
       open: async () => ({ exec, generation: instance, workspace: execd.root }),
-    }
+    })
     const jobs = createJobBook({ session, hands, clock: systemClock, settings })
     owners.push({ jobs, exec })
     const tools = new Map([...toolset('coding'), ...toolset('core')].map(tool => [tool.name, tool]))

@@ -1,5 +1,5 @@
 /** One session that is live in this process: its log, its viewers and the run in flight. */
-import { closeRun, createJobBook, type RunResult, run, type Session, stampedHands } from '@beige/harness'
+import { closeRun, createJobBook, type RunResult, run, type Session, sessionHands } from '@beige/harness'
 import type { Clock, EntryId, Frame, Random, SessionId } from '@beige/protocol'
 import { SERVE_PROTOCOL } from '@beige/protocol'
 import { handleCommand } from './commands/index.ts'
@@ -45,11 +45,11 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   let inFlight: RunInFlight | null = null
   let systemPrompt: Promise<string> | null = null
   const stopping = new AbortController()
-  const hands = stampedHands(session, setup.hands)
+  const hands = sessionHands(session, setup.hands)
   const jobs = createJobBook({ session, hands, clock, ...(setup.jobs ? { settings: setup.jobs } : {}) })
 
   async function systemPromptOnce(signal: AbortSignal): Promise<string> {
-    systemPrompt ??= setup.systemPrompt(signal)
+    systemPrompt ??= setup.systemPrompt(signal, hands)
     try {
       return await systemPrompt
     } catch (error) {

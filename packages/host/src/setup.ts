@@ -15,8 +15,11 @@ export type SessionSetup = {
   hands: Hands
   /** Absolute folder inside the sandbox; right from when the system prompt was made. */
   workdir: string
-  /** Made once, before the first request of this process; stable for the session's prompt cache. A rejection fails the run. */
-  systemPrompt: (signal: AbortSignal) => Promise<string>
+  /**
+   * Made once, before the first request of this process; stable for the session's prompt cache. A rejection fails the run.
+   * What it reads in the sandbox it reads by the session's own `hands`.
+   */
+  systemPrompt: (signal: AbortSignal, hands: Hands) => Promise<string>
   /** The moving facts that go with a prompt and are stored in its record. */
   promptContext?: (signal: AbortSignal) => Promise<string | undefined>
   /** How long commands may be silent or run, and whether they outlive this process. */

@@ -65,6 +65,11 @@ export const sandboxErrors = {
     retryable: false,
     advice: 'The id belongs to another command, the job has ended, or another owner has taken over',
   },
+  taken_over: {
+    says: 'the exec endpoint does nothing more for this owner of {scope}: another one has taken over',
+    retryable: false,
+    advice: 'The session goes on where its new owner is; open it again to go on here',
+  },
 
   // Files
   file_not_found: { says: 'no such file: {path}', retryable: false, advice: 'Check the path' },

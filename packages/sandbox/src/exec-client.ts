@@ -17,6 +17,12 @@ export type ExecEnd = {
 export type ExecResult = ExecEnd & { stdout: Uint8Array; stderr: Uint8Array }
 export type ExecChunk = { stream: 'stdout' | 'stderr'; offset: number; bytes: Uint8Array }
 
+/**
+ * Whose requests they are: the endpoint keeps the highest `n` of each scope and refuses a lower one with `conflict`, so that
+ * an owner which was paused past its takeover does nothing more. A session's id and epoch.
+ */
+export type ExecFence = { scope: string; n: number }
+
 /** What to run; the wire's `stream` and `job` are chosen by the method that is called. */
 export type Command = Omit<ExecRequest, 'stream' | 'stdin' | 'job'> & { stdin?: Uint8Array }
 
@@ -38,6 +44,8 @@ export interface ExecClient extends FileCalls, JobCalls {
     onChunk: (chunk: ExecChunk) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<ExecEnd>
+  /** The same client, each of whose requests carries the fence. Closing either closes both. */
+  fenced(fence: ExecFence): ExecClient
   /** Frees pooled connections. Commands in flight are ended as by an abort; jobs that are kept go on. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 /** A place for an agent's hands. Nothing above this package knows which driver made it. */
-import type { ExecClient } from './exec-client.ts'
+import type { ExecClient, ExecFence } from './exec-client.ts'
 
 export type DriverName = 'docker' | 'bubblewrap' | 'remote' | 'host'
 
@@ -31,6 +31,11 @@ export type SandboxSpec = {
    * Absent: our own image where it is built, else `host-usr`; `Inspection.place` says which.
    */
   image?: string
+  /**
+   * Where it belongs to one session: the owner who opens it. An owner whose successor has spoken can not use it, make it
+   * anew or end it. Another owner finds the same sandbox.
+   */
+  fence?: ExecFence
 }
 
 export const DEFAULT_LIMITS: SandboxSpec['limits'] = {
@@ -78,7 +83,7 @@ export interface Sandbox {
   inspect(signal: AbortSignal): Promise<Inspection>
   /** Lets go of it without ending it: a later `open` with the same spec finds it and its jobs. */
   detach(): Promise<void>
-  /** Ends it and everything in it. */
+  /** Ends it and everything in it. Rejects with `taken_over` where the successor of `spec.fence` works in it. */
   close(): Promise<void>
 }
 

@@ -124,8 +124,8 @@ export function createAgent(parts: AgentParts): Agent {
           },
           key,
         ),
-      systemPrompt: async signal => {
-        const { exec, workspace } = await sandbox.hands.open(signal)
+      systemPrompt: async (signal, hands) => {
+        const { exec, workspace } = await hands.open(signal)
         return systemPrompt({
           workdir: workspace,
           launchers: launchers.map(({ name, description }) => ({ name, description })),

@@ -35,14 +35,13 @@ export interface Transport {
   /** The whole answer, refused when it is longer than `maxBytes`. */
   send(wire: WireRequest, signal: AbortSignal, maxBytes: number): Promise<WholeAnswer>
   collect(answer: WireAnswer, maxBytes: number): Promise<WholeAnswer>
+  /** The same connections, with these headers on each request. */
+  withHeaders(headers: Readonly<Record<string, string>>): Transport
   close(): void
 }
 export type WholeAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
 
-export function createTransport(
-  endpoint: ExecEndpoint,
-  extraHeaders: Readonly<Record<string, string>>,
-): Transport {
+export function createTransport(endpoint: ExecEndpoint): Transport {
   const target = targetOf(endpoint)
   const pool = target.newAgent(MAX_CONNECTIONS)
   const controlPool = target.newAgent(CONTROL_CONNECTIONS)
@@ -66,7 +65,7 @@ export function createTransport(
       const req = target.start({
         method: wire.method,
         path: target.basePath + wire.path || '/',
-        headers: headersOf(wire, { ...target.headers, ...extraHeaders }),
+        headers: headersOf(wire, target.headers),
         agent: wire.control ? controlPool : pool,
       })
       const stop = () => req.destroy(aborted(wire))
@@ -131,17 +130,25 @@ export function createTransport(
     return fail('endpoint_lost', { endpoint: target.name, reason, stale, commandStarted: 'unknown' }, error)
   }
 
-  return {
-    name: target.name,
-    begin,
-    send,
-    collect,
-    close() {
-      ending.abort()
-      pool.destroy()
-      controlPool.destroy()
-    },
+  function close(): void {
+    ending.abort()
+    pool.destroy()
+    controlPool.destroy()
   }
+
+  function withHeaders(own: Readonly<Record<string, string>>): Transport {
+    const more = (wire: WireRequest): WireRequest => ({ ...wire, headers: { ...own, ...wire.headers } })
+    return {
+      name: target.name,
+      begin: (wire, signal) => begin(more(wire), signal),
+      send: (wire, signal, maxBytes) => send(more(wire), signal, maxBytes),
+      collect,
+      withHeaders: next => withHeaders({ ...own, ...next }),
+      close,
+    }
+  }
+
+  return withHeaders({})
 }
 
 function tooLarge(maxBytes: number) {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ExecHealth, isError } from '@beige/protocol'
 import { createExecClient } from '../client/create-exec-client.ts'
 import { fail } from '../errors.ts'
-import type { ExecClient } from '../exec-client.ts'
+import type { ExecClient, ExecFence } from '../exec-client.ts'
 import type { DriverName, Inspection, Sandbox, SandboxSpec } from '../sandbox.ts'
 import { lockFolder } from './folder-lock.ts'
 import { type InsideView, viewInside } from './inside-view.ts'
@@ -50,25 +50,29 @@ export async function openSandbox(
   if (signal.aborted) throw fail('aborted', { what: `opening the sandbox ${spec.id}` })
   using _lock = await lockFolder(spec.id, folder.path, signal)
   const state = folder.readState()
-  const found = state ? await adopt(state, digest, folder, place, signal) : null
+  const found = state ? await adopt(spec, state, digest, folder, place, signal) : null
   return sandboxOf(spec, place, found ?? (await make(spec, digest, folder, place, state, signal)))
 }
 
 async function adopt(
+  spec: SandboxSpec,
   state: State,
   digest: string,
   folder: RunFolder,
   place: Place,
   signal: AbortSignal,
 ): Promise<Attached | null> {
-  if (state.digest !== digest || state.socket === null) return null
-  if (!(await place.isRunning(state.handle, signal))) return null
+  const isSame = state.digest === digest
+  // One with another spec is ended, which a successor that works in it must be able to refuse.
+  if (state.socket === null) return null
+  if (isSame ? !(await place.isRunning(state.handle, signal)) : !spec.fence) return null
   const pinned = pinSocket(folder.exec)
   if (!pinned) return null
   if (sameSocket(pinned.identity, state.socket)) {
     await place.pause?.wake(state.handle)
-    const attached = await attach(pinned, AbortSignal.any([signal, AbortSignal.timeout(ADOPT_MS)]))
-    if (attached?.health.instance === state.instance) return { ...attached, handle: state.handle }
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ADOPT_MS)])
+    const attached = await attach(pinned, spec.fence, limit)
+    if (isSame && attached?.health.instance === state.instance) return { ...attached, handle: state.handle }
     await attached?.exec.close()
   }
   pinned.release()
@@ -117,7 +121,7 @@ async function waitForExecd(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(START_MS)])
   for (let polls = 1; ; polls++) {
     const pinned = pinSocket(folder.exec)
-    const attached = pinned ? await attach(pinned, limit) : null
+    const attached = pinned ? await attach(pinned, spec.fence, limit) : null
     if (attached) return { ...attached, handle }
     pinned?.release()
     if (limit.aborted || (polls % CHECK_EVERY === 0 && !(await place.isRunning(handle, limit)))) {
@@ -129,15 +133,21 @@ async function waitForExecd(
 }
 
 /** Null where nobody listens on the socket. */
-async function attach(pinned: PinnedSocket, signal: AbortSignal): Promise<Omit<Attached, 'handle'> | null> {
+async function attach(
+  pinned: PinnedSocket,
+  fence: ExecFence | undefined,
+  signal: AbortSignal,
+): Promise<Omit<Attached, 'handle'> | null> {
   const endpoint = { kind: 'unix', socketPath: pinned.path, basePath: '' } as const
-  const asking = createExecClient(endpoint)
+  const owner = fence ? { fence } : {}
+  const asking = createExecClient(endpoint, owner)
   try {
     const health = await asking.health(signal)
     // A client of its own that knows the answer: the asking one would ask again.
-    return health && { pinned, exec: createExecClient(endpoint, { health }), health }
+    return health && { pinned, exec: createExecClient(endpoint, { health, ...owner }), health }
   } catch (error) {
     if (isError(error, 'endpoint_unreachable', 'endpoint_lost', 'aborted')) return null
+    pinned.release()
     throw error
   } finally {
     await asking.close()
@@ -168,6 +178,16 @@ async function isBusy(exec: ExecClient): Promise<boolean> {
   return entries.some(({ path }) => /^\d+$/.test(path) && path !== '1')
 }
 
+/** Rejects with `taken_over` alone: one that does not answer can be ended. */
+async function refuseTakenOver(exec: ExecClient, place: Place, handle: Handle): Promise<void> {
+  try {
+    await place.pause?.wake(handle)
+    await exec.health(AbortSignal.timeout(ADOPT_MS))
+  } catch (error) {
+    if (isError(error, 'taken_over')) throw error
+  }
+}
+
 function sandboxOf(spec: SandboxSpec, place: Place, attached: Attached): Sandbox {
   const { exec, health, pinned, handle } = attached
   const letGo = async () => {
@@ -189,7 +209,11 @@ function sandboxOf(spec: SandboxSpec, place: Place, attached: Attached): Sandbox
     inspect: async signal => place.inspect(handle, await viewInside(exec, signal), signal),
     detach: letGo,
     async close() {
-      await letGo()
+      try {
+        if (spec.fence) await refuseTakenOver(exec, place, handle)
+      } finally {
+        await letGo()
+      }
       await place.end(handle)
       if (await place.isRunning(handle, AbortSignal.timeout(ADOPT_MS))) {
         throw fail('sandbox_start_failed', { id: spec.id, reason: 'it could not be ended' })

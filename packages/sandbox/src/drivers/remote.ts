@@ -22,11 +22,12 @@ export function remoteDriver(options: RemoteOptions): SandboxDriver {
   return {
     name: 'remote',
     unavailable: async () => null,
-    async open(_spec, signal): Promise<Sandbox> {
+    async open({ fence }, signal): Promise<Sandbox> {
       const endpoint = endpointOf(url, headers)
-      const asking = createExecClient(endpoint)
+      const owner = fence ? { fence } : {}
+      const asking = createExecClient(endpoint, owner)
       const health = await asking.health(signal).finally(() => asking.close())
-      const exec = createExecClient(endpoint, { health })
+      const exec = createExecClient(endpoint, { health, ...owner })
       const workspace = options.workspace ?? (await startFolder(exec, signal))
       const place = health ? `${hostOf(url)}, execd ${health.version}` : `${hostOf(url)}, base requests only`
       return {

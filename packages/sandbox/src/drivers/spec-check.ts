@@ -64,7 +64,10 @@ function isPlain(path: string): boolean {
 
 /** Two sandboxes with one digest are the same one. */
 export function specDigest(spec: SandboxSpec, beside: Readonly<Record<string, unknown>>): string {
-  return createHash('sha256').update(canonical({ spec, beside })).digest('hex')
+  const { fence: _, ...lasting } = spec // who opens it makes it no other
+  return createHash('sha256')
+    .update(canonical({ spec: lasting, beside }))
+    .digest('hex')
 }
 
 // The order in which somebody wrote an object's keys must not make another sandbox.

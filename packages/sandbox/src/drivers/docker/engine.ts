@@ -69,7 +69,7 @@ export type Engine = {
 }
 
 export function createEngine(socketPath: string): Engine {
-  const transport = createTransport({ kind: 'unix', socketPath, basePath: '' }, {})
+  const transport = createTransport({ kind: 'unix', socketPath, basePath: '' })
 
   async function call(
     method: 'GET' | 'POST' | 'DELETE',
