@@ -62,6 +62,8 @@ export interface JobBook {
   wait(number: number, timeoutMs: number, signal: AbortSignal): Promise<Reported>
   /** Resolves when nothing of it runs. Its end is told. */
   kill(number: number, signal: AbortSignal): Promise<Reported>
+  /** Resolves when the job has taken all of it; `end` closes its stdin afterwards. Rejects with `conflict` once it is closed. */
+  write(number: number, bytes: Uint8Array, how: { end: boolean }, signal: AbortSignal): Promise<void>
   /** At a boundary: watches what a former owner left, and records what the model is to be told. */
   boundary(signal: AbortSignal): Promise<void>
   /** Stops watching. What is kept runs on. */
@@ -206,6 +208,10 @@ export function createJobBook(parts: {
       await exec.killJob(nameOf(job), AbortSignal.timeout(STOP_MS))
       await one.over
       return reported(number, one)
+    },
+    async write(number, bytes, how, signal) {
+      const { exec } = await hands.open(signal)
+      await exec.writeJobStdin(nameOf(jobOf(number)), bytes, signal, how)
     },
     async boundary(signal) {
       for (const job of runningJobs(session.notes())) {

@@ -169,3 +169,52 @@ test('H30 a job whose output nobody could keep is bounded, and says how much is 
     assert.equal(result.details.output_bytes, 67_108_864 + 5)
   }),
 )
+
+for (const [tool, open] of [
+  ['bash', { stdin_open: true, run_in_background: true }],
+  ['exec', { stdinOpen: true, background: true }],
+] as const) {
+  test(`${tool}: a job is written to, and its stdin closed`, options, () =>
+    withJobs({}, async ({ call, begun }) => {
+      const ask = (input: object) => call(tool === 'bash' ? 'bash_job' : 'exec', { job: 1, ...input })
+      const command = 'while read -r line; do echo "<$line>"; done; echo end'
+      await call(tool, { command, ...open })
+      const writes = begun.length
+      assert.match(
+        textOf(await ask({ action: 'stdin', text: 'an é\n"b" $c\n' })),
+        /^wrote 13 bytes to the stdin of job 1; /,
+      )
+      assert.equal(begun.length, writes + 1, 'after a takeover it is not written again')
+      assert.equal(codeOf(await ask({ action: 'stdin' })), 'invalid_input')
+      assert.match(textOf(await ask({ action: 'stdin', eof: true })), /^closed the stdin of job 1; /)
+      assert.equal(
+        textOf(await ask({})).replace(/after.*/, ''),
+        '<an é>\n<"b" $c>\nend\n[job 1 ended: exit code 0 ',
+      )
+      const late = await ask({ action: 'stdin', text: 'x' })
+      assert.deepEqual(
+        [codeOf(late), textOf(late).replace(/after.*/, '')],
+        ['invalid_input', 'nobody reads it: job 1 ended: exit code 0 '],
+      )
+    }),
+  )
+}
+
+test('stdin of a job: closed from the start, and not read', options, () =>
+  withJobs({}, async ({ call }) => {
+    await call('bash', { command: 'sleep 1000', run_in_background: true })
+    const closed = await call('bash_job', { action: 'stdin', job: 1, text: 'x' })
+    assert.equal(codeOf(closed), 'invalid_input')
+    assert.match(textOf(closed), /only a command that bash started with stdin_open: true takes input/)
+    await call('bash', { command: 'sleep 1000', run_in_background: true, stdin_open: true })
+    const text = 'x'.repeat(1024 * 1024) // more than a pipe holds
+    const unread = await call('bash_job', { action: 'stdin', job: 2, text, timeout_ms: 300 })
+    assert.deepEqual(
+      [codeOf(unread), /did not read all of its stdin/.test(textOf(unread))],
+      ['timeout', true],
+    )
+    const long = { command: `: ${'x'.repeat(130_000)}`, stdin_open: true }
+    assert.equal(codeOf(await call('bash', long)), 'invalid_input')
+    for (const job of [1, 2]) await call('bash_job', { action: 'kill', job })
+  }),
+)

@@ -76,36 +76,53 @@ const bashSchema = obj({
       description: 'After this time it goes on as a numbered job (where there are no jobs: it is ended)',
     }),
   ),
+  stdin_open: opt(
+    bool({
+      default: false,
+      description: 'stdin stays open for bash_job with action stdin; else it is closed',
+    }),
+  ),
   run_in_background: opt(
     bool({ default: false, description: 'Makes it a numbered job at once; you are told when it ends' }),
   ),
 })
 
-const WORDS: JobWords = { goOn: () => 'bash_job waits for it or kills it' }
+const WORDS: JobWords = {
+  goOn: () => 'bash_job waits for it or kills it',
+  nothingToWrite: 'give text for its stdin, or eof: true to close it',
+  closed: job =>
+    `the stdin of job ${job} is closed: only a command that bash started with stdin_open: true takes input, until eof`,
+}
 
 export function bashTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'bash',
     description:
-      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a shell of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job, see bash_job.',
+      'Runs a shell command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed, unless stdin_open. Each call is a shell of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job, see bash_job.',
     schema: bashSchema,
     idempotent: false,
     announces: true,
     mode: 'exclusive',
     run: (
-      { command, cwd, timeout_ms = DEFAULT_TIMEOUT_MS, run_in_background: background = false },
+      {
+        command,
+        cwd,
+        timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS,
+        run_in_background: background = false,
+        stdin_open: stdinOpen = false,
+      },
       context,
     ) =>
-      runCommand({ text: command }, { cwd, timeoutMs: timeout_ms, background, words: WORDS }, context, facts),
+      runCommand({ text: command }, { cwd, timeoutMs, background, stdinOpen, words: WORDS }, context, facts),
   })
 }
 
 const bashJobSchema = obj({
   action: opt(
-    oneOf(['wait', 'output', 'kill', 'list'], {
+    oneOf(['wait', 'output', 'stdin', 'kill', 'list'], {
       default: 'wait',
       description:
-        'wait: until it ends, with its output since you last saw it; output: a part of all its output; kill: ends it and all that it started; list: all jobs',
+        'wait: until it ends, with its output since you last saw it; output: a part of all its output; stdin: writes text to it; kill: ends it and all that it started; list: all jobs',
     }),
   ),
   job: opt(int({ minimum: 1, description: 'Number of the job; default: the one that runs' })),
@@ -114,26 +131,37 @@ const bashJobSchema = obj({
       minimum: 1,
       maximum: MAX_WAIT_MS,
       default: DEFAULT_WAIT_MS,
-      description: 'wait: at most so long; the job goes on',
+      description: 'wait, stdin: at most so long; the job goes on',
     }),
   ),
   offset: opt(int({ minimum: 0, description: 'output: byte to begin at; default: 0' })),
   limit: opt(
     int({ minimum: 1, maximum: MAX_LINES, default: MAX_LINES, description: 'output: at most so many lines' }),
   ),
+  text: opt(str({ description: 'stdin: written as it is, so end a line with a newline' })),
+  eof: opt(bool({ default: false, description: 'stdin: closes it afterwards' })),
 })
 
 export function bashJobTool(): Tool {
   return defineTool({
     name: 'bash_job',
     description:
-      'Waits for a numbered job of bash, shows its output, or kills it. A job that ends by itself is told to you without asking.',
+      'Waits for a numbered job of bash, shows its output, writes to its stdin, or kills it. A job that ends by itself is told to you without asking.',
     schema: bashJobSchema,
-    idempotent: true,
+    idempotent: false,
+    announces: true, // of all that it does only stdin has an effect that must not come twice
     mode: 'shared',
     run: (
-      { action = 'wait', job, timeout_ms: timeoutMs = DEFAULT_WAIT_MS, offset = 0, limit = MAX_LINES },
+      {
+        action = 'wait',
+        job,
+        timeout_ms: timeoutMs = DEFAULT_WAIT_MS,
+        offset = 0,
+        limit = MAX_LINES,
+        text,
+        eof = false,
+      },
       context,
-    ) => askJob({ action, job, timeoutMs, offset, limit, words: WORDS }, context),
+    ) => askJob({ action, job, timeoutMs, offset, limit, text, eof, words: WORDS }, context),
   })
 }

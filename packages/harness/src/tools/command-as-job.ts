@@ -18,7 +18,12 @@ const REJOIN_MS = 500
 const TTL_S = 24 * 3600 // its end is kept for a successor that comes late
 
 /** How a model goes on with a job, in the names of its tools. */
-export type JobWords = { goOn: (job: number) => string }
+export type JobWords = {
+  goOn: (job: number) => string
+  nothingToWrite: string
+  /** Its stdin takes nothing. */
+  closed: (job: number) => string
+}
 
 export type CommandRun = {
   place: Place

@@ -28,6 +28,8 @@ export type CommandOptions = {
   timeoutMs: number
   /** It becomes a numbered job at once. */
   background: boolean
+  /** Its stdin stays open, to be written to as a job. */
+  stdinOpen: boolean
   words: JobWords
 }
 
@@ -38,7 +40,7 @@ export async function runCommand(
   facts: SandboxFacts,
 ): Promise<ToolResult> {
   const { signal, jobs } = context
-  const wrong = whatIsWrong(input)
+  const wrong = whatIsWrong(input, options.stdinOpen)
   if (wrong) return errorResult('invalid_input', wrong)
   const placed = await placeOf(options.cwd ?? context.cwd, context, facts)
   if (!placed.ok) return placed.result
@@ -47,12 +49,14 @@ export async function runCommand(
     ...('text' in input ? await forShell(input.text, context, facts) : forProgram(input.argv)),
     cwd: place.path,
     env: { ...ENVIRONMENT, ...context.env },
+    ...(options.stdinOpen ? { stdin_open: true } : {}),
   }
   const shown = commandLine('text' in input ? input.text : input.argv.join(' '))
   const run = { ...options, place, command, shown, isMissing: () => isMissing(place, signal) }
   if (jobs && (await place.exec.hasJobs(signal))) return await runAsJob(run, context, jobs)
-  if (options.background) {
-    return errorResult('invalid_input', `it can not run in the background: ${whyNoJobs(context)}`)
+  if (options.background || options.stdinOpen) {
+    const what = options.background ? 'run in the background' : 'have an open stdin'
+    return errorResult('invalid_input', `it can not ${what}: ${whyNoJobs(context)}`)
   }
   return await runToEnd(run, context)
 }
@@ -103,8 +107,11 @@ function forProgram([command, ...args]: readonly [string, ...string[]]): Command
   return { command, args }
 }
 
-function whatIsWrong(input: CommandInput): string | null {
+function whatIsWrong(input: CommandInput, stdinOpen: boolean): string | null {
   const parts = 'text' in input ? [input.text] : input.argv
   if (parts.some(part => part.includes('\0'))) return 'a command can not have a zero byte'
+  if ('text' in input && stdinOpen && Buffer.byteLength(input.text) > MAX_ARGUMENT_BYTES) {
+    return `a command over ${MAX_ARGUMENT_BYTES / 1024} KiB goes in by stdin, so that can not stay open: write it to a file and run that`
+  }
   return 'argv' in input && input.argv[0] === '' ? 'the program, the first of args, is empty' : null
 }

@@ -81,21 +81,29 @@ const execSchema = obj({
   background: opt(
     bool({ default: false, description: 'Makes it a numbered job at once; you are told when it ends' }),
   ),
+  stdinOpen: opt(
+    bool({ default: false, description: 'stdin stays open for action stdin; else it is closed' }),
+  ),
   job: opt(int({ minimum: 1, description: 'Instead of a command: number of a job' })),
   action: opt(
-    oneOf(['wait', 'output', 'kill', 'list'], {
+    oneOf(['wait', 'output', 'stdin', 'kill', 'list'], {
       description:
-        'Of a job (default wait). wait: until it ends, with its output since you last saw it; output: a part of all its output; kill: ends it and all that it started; list: all jobs',
+        'Of a job (default wait). wait: until it ends, with its output since you last saw it; output: a part of all its output; stdin: writes text to it; kill: ends it and all that it started; list: all jobs',
     }),
   ),
   offset: opt(int({ minimum: 0, description: 'output: byte to begin at; default: 0' })),
   limit: opt(
     int({ minimum: 1, maximum: MAX_LINES, default: MAX_LINES, description: 'output: at most so many lines' }),
   ),
+  text: opt(str({ description: 'stdin: written as it is, so end a line with a newline' })),
+  eof: opt(bool({ default: false, description: 'stdin: closes it afterwards' })),
 })
 
 const WORDS: JobWords = {
   goOn: job => `exec with job: ${job} waits for it, with action: "kill" kills it`,
+  nothingToWrite: 'give text for its stdin, or eof: true to close it',
+  closed: job =>
+    `the stdin of job ${job} is closed: only a command that was started with stdinOpen: true takes input, until eof`,
 }
 const NEITHER = 'give either command, a text for the shell, or args, a program and its arguments'
 
@@ -103,21 +111,21 @@ export function execTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed. Each call is a process of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job: wait for it, read it or kill it with job and action; you are told when it ends.',
+      'Runs a command and shows stdout and stderr in order of arrival, at most 2000 lines or 50 KiB: the beginning and the end stay. stdin is closed, unless stdinOpen. Each call is a process of its own: cd and variables do not last. A command that is silent for long goes on as a numbered job: wait for it, read it, write to it or kill it with job and action; you are told when it ends.',
     schema: execSchema,
     idempotent: false,
     announces: true,
     mode: 'exclusive',
     async run(input, context) {
-      const { command, args, cwd, timeout, job, action, background = false } = input
+      const { command, args, cwd, timeout, job, action, background = false, stdinOpen = false } = input
       const [program, ...rest] = args ?? []
       const commands = Number(command !== undefined) + Number(program !== undefined)
       if (job !== undefined || action !== undefined) {
         if (commands > 0) return errorResult('invalid_input', 'job and action go without a command')
-        const { offset = 0, limit = MAX_LINES } = input
+        const { offset = 0, limit = MAX_LINES, text, eof = false } = input
         const timeoutMs = Math.min(timeout ?? DEFAULT_WAIT_S, MAX_WAIT_S) * 1000
         return await askJob(
-          { action: action ?? 'wait', job, timeoutMs, offset, limit, words: WORDS },
+          { action: action ?? 'wait', job, timeoutMs, offset, limit, text, eof, words: WORDS },
           context,
         )
       }
@@ -125,7 +133,7 @@ export function execTool(facts: SandboxFacts): Tool {
       const what: CommandInput =
         program === undefined ? { text: command ?? '' } : { argv: [program, ...rest] }
       const timeoutMs = (timeout ?? DEFAULT_TIMEOUT_S) * 1000
-      return await runCommand(what, { cwd, timeoutMs, background, words: WORDS }, context, facts)
+      return await runCommand(what, { cwd, timeoutMs, background, stdinOpen, words: WORDS }, context, facts)
     },
   })
 }

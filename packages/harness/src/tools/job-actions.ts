@@ -1,8 +1,10 @@
-/** What can be done with numbered jobs: wait, output, kill, list. `bash_job` and the job fields of `exec` are its two namings. */
+/** What can be done with numbered jobs: wait, output, stdin, kill, list. `bash_job` and the job fields of `exec` are its two namings. */
+import { isError } from '@beige/protocol'
 import { type JobBook, MAX_RUNNING_JOBS, type Reported } from '../jobs/job-book.ts'
 import { readJobOutput } from '../jobs/job-output.ts'
 import { durationText, endedText, listedText } from '../jobs/job-texts.ts'
 import { runningJobs } from '../jobs/session-notes.ts'
+import { countText } from '../output/index.ts'
 import type { ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import type { JobWords } from './command-as-job.ts'
@@ -10,7 +12,7 @@ import { textResult } from './define-tool.ts'
 
 const MAX_LISTED = 2 * MAX_RUNNING_JOBS // the newest ones
 
-export type JobAction = 'wait' | 'output' | 'kill' | 'list'
+export type JobAction = 'wait' | 'output' | 'stdin' | 'kill' | 'list'
 
 export type JobQuestion = {
   action: JobAction
@@ -19,6 +21,9 @@ export type JobQuestion = {
   timeoutMs: number
   offset: number
   limit: number
+  /** For its stdin, which is closed afterwards where `eof` is true. */
+  text: string | undefined
+  eof: boolean
   words: JobWords
 }
 
@@ -34,6 +39,8 @@ export async function askJob(question: JobQuestion, context: ToolContext): Promi
       return waited(await jobs.wait(number, question.timeoutMs, context.signal), question)
     case 'kill':
       return told(await jobs.kill(number, context.signal))
+    case 'stdin':
+      return await written(jobs, number, question, context)
     case 'output':
       return await readJobOutput(jobs, number, question, context)
     default:
@@ -66,6 +73,40 @@ function withOutput(
 ): ToolResult {
   const text = output === '' ? note : `${output}\n${note}`
   return textResult(text, { job: job.number, output_bytes: totalBytes, ...details })
+}
+
+/** It has an effect, so after a takeover it is not done again. */
+async function written(
+  jobs: JobBook,
+  number: number,
+  { text = '', eof, timeoutMs, words }: JobQuestion,
+  context: ToolContext,
+): Promise<ToolResult> {
+  if (text === '' && !eof) return errorResult('invalid_input', words.nothingToWrite)
+  const ended = jobs.all.get(number)
+  if (ended?.ended) return errorResult('invalid_input', `nobody reads it: ${endedText(ended)}`)
+  const bytes = Buffer.from(text)
+  const late = AbortSignal.timeout(timeoutMs)
+  await context.begins(null)
+  try {
+    await jobs.write(number, bytes, { end: eof }, AbortSignal.any([context.signal, late]))
+  } catch (error) {
+    if (isError(error, 'conflict')) return errorResult('invalid_input', words.closed(number))
+    if (isError(error, 'gone', 'not_found')) {
+      return errorResult('not_found', `job ${number} has ended: nobody reads its stdin`)
+    }
+    if (!late.aborted || context.signal.aborted) throw error
+    const size = countText(bytes.length, 'byte')
+    return errorResult(
+      'timeout',
+      `job ${number} did not read all of its stdin within ${durationText(timeoutMs)}: a part of the ${size} may be written`,
+    )
+  }
+  const done = [
+    ...(bytes.length > 0 ? [`wrote ${countText(bytes.length, 'byte')} to the stdin of job ${number}`] : []),
+    ...(eof ? [`closed the stdin of job ${number}`] : []),
+  ].join(' and ')
+  return textResult(`${done}; ${words.goOn(number)}`, { job: number, written_bytes: bytes.length })
 }
 
 function onlyRunning(jobs: JobBook): number | null {
