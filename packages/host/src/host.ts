@@ -1,11 +1,20 @@
 /** The session host: at most one live session per id, whatever asks for it and however often. */
 import { openedSession } from '@beige/harness'
-import { type Clock, isError, type Random, type SessionBody, type SessionId } from '@beige/protocol'
+import {
+  CLOSE,
+  type Clock,
+  isError,
+  type Random,
+  type SessionBody,
+  type SessionId,
+  STOPPING_WAIT_MS,
+} from '@beige/protocol'
 import type { SessionLog, SessionStore } from '@beige/sessions'
 import { fail } from './errors.ts'
-import type { Viewer } from './frames.ts'
 import { type LiveSession, startLiveSession } from './live-session.ts'
 import type { MakeSetup } from './setup.ts'
+import type { AttachAsk } from './viewers/attach-ask.ts'
+import type { Viewer } from './viewers/viewer.ts'
 
 export type HostParts = {
   store: SessionStore
@@ -14,26 +23,42 @@ export type HostParts = {
   random: Random
   /** Called when a session can not be opened before its last owner, which did not close it, counts as dead. */
   waiting?: (id: SessionId, atMostMs: number) => void
+  /** After so long without a viewer or a run a session is released. Absent or 0: never. */
+  idleReleaseMs?: number
 }
 
 /** What a session begins with when there is none of that id. */
 export type NewSession = Omit<SessionBody, 'type' | 'version' | 'id'>
 
 export interface SessionHost {
+  readonly store: SessionStore
   /**
    * The live session of this id: found here, opened from the store, or made of `fresh` (null: rejects `not_found`).
-   * `viewer` is attached before a run that another owner left open goes on.
+   * `viewer` is attached before a run that another owner left open goes on. Rejects with `stopping` where it is just being
+   * released and that takes long.
    */
-  session(id: SessionId, fresh: NewSession | null, viewer?: Viewer): Promise<LiveSession>
+  session(
+    id: SessionId,
+    fresh: NewSession | null,
+    viewer?: Viewer,
+    ask?: AttachAsk | null,
+  ): Promise<LiveSession>
   live(): readonly LiveSession[]
+  /** Gives up one session; its run is aborted and recorded. Viewers are closed with `code`. */
+  release(id: SessionId, reason: unknown, code?: number): Promise<void>
   /** Ends every run and gives up every session. */
   close(reason: unknown): Promise<void>
 }
 
+/** absent → starting → live → stopping → absent */
+type Slot =
+  | { state: 'starting'; live: Promise<LiveSession> }
+  | { state: 'live'; live: LiveSession; idle: AbortController | null }
+  | { state: 'stopping'; gone: Promise<void> }
+
 export function createHost(parts: HostParts): SessionHost {
-  const { store, makeSetup, clock, random } = parts
-  const sessions = new Map<SessionId, Promise<LiveSession>>()
-  const started = new Map<SessionId, LiveSession>()
+  const { store, makeSetup, clock, random, idleReleaseMs = 0 } = parts
+  const slots = new Map<SessionId, Slot>()
   let closing = false
 
   async function opened(id: SessionId, fresh: NewSession | null): Promise<SessionLog> {
@@ -47,42 +72,110 @@ export function createHost(parts: HostParts): SessionHost {
     return await store.open(id, { waiting: ({ atMostMs }) => parts.waiting?.(id, atMostMs) })
   }
 
-  async function start(id: SessionId, fresh: NewSession | null, viewer?: Viewer): Promise<LiveSession> {
+  async function start(
+    id: SessionId,
+    fresh: NewSession | null,
+    viewer: Viewer | undefined,
+    ask: AttachAsk | null,
+  ): Promise<LiveSession> {
     const log = await opened(id, fresh)
     try {
       const session = openedSession(log)
       const setup = await makeSetup(session)
-      const live = await startLiveSession({ session, setup, clock, random, ...(viewer ? { viewer } : {}) })
-      started.set(id, live)
-      return live
+      return await startLiveSession({
+        ...{ session, setup, clock, random, ask },
+        ...(viewer ? { viewer } : {}),
+        changed: () => watchIdle(id),
+        superseded: () => void release(id, fail('closing'), CLOSE.superseded).catch(() => {}),
+      })
     } catch (error) {
       await log.close()
       throw error
     }
   }
 
+  function begun(id: SessionId, starting: Promise<LiveSession>): void {
+    const slot: Slot = { state: 'starting', live: starting }
+    slots.set(id, slot)
+    starting.then(
+      live => {
+        if (slots.get(id) !== slot) return
+        slots.set(id, { state: 'live', live, idle: null })
+        watchIdle(id)
+      },
+      () => {
+        if (slots.get(id) === slot) slots.delete(id)
+      },
+    )
+  }
+
+  function watchIdle(id: SessionId): void {
+    const slot = slots.get(id)
+    if (slot?.state !== 'live' || idleReleaseMs === 0) return
+    if (!slot.live.isIdle) {
+      slot.idle?.abort()
+      slot.idle = null
+      return
+    }
+    if (slot.idle) return
+    const idle = new AbortController()
+    slot.idle = idle
+    clock.sleep(idleReleaseMs, idle.signal).then(
+      () => release(id, new DOMException('nobody needs the session', 'AbortError'), CLOSE.released),
+      () => {},
+    )
+  }
+
+  async function release(id: SessionId, reason: unknown, code?: number): Promise<void> {
+    const slot = slots.get(id)
+    if (!slot) return
+    if (slot.state === 'stopping') return slot.gone
+    if (slot.state === 'live') slot.idle?.abort()
+    const gone = Promise.resolve(slot.live)
+      .then(live => live.close(reason, code))
+      .finally(() => slots.delete(id))
+    slots.set(id, { state: 'stopping', gone })
+    return gone
+  }
+
+  async function session(
+    id: SessionId,
+    fresh: NewSession | null,
+    viewer?: Viewer,
+    ask: AttachAsk | null = null,
+  ): Promise<LiveSession> {
+    if (closing) throw fail('closing')
+    const slot = slots.get(id)
+    if (slot?.state === 'stopping') {
+      const over = new AbortController()
+      const late = clock
+        .sleep(STOPPING_WAIT_MS, over.signal)
+        .then(() => Promise.reject(fail('stopping', { id })))
+      late.catch(() => {})
+      await Promise.race([slot.gone.catch(() => {}), late]).finally(() => over.abort())
+      return session(id, fresh, viewer, ask)
+    }
+    if (slot) {
+      const live = await slot.live
+      if (viewer) live.attach(viewer, ask)
+      return live
+    }
+    const starting = start(id, fresh, viewer, ask)
+    begun(id, starting)
+    return starting
+  }
+
   return {
-    session: (id, fresh, viewer) => {
-      if (closing) return Promise.reject(fail('closing'))
-      const known = sessions.get(id)
-      if (known) {
-        if (viewer) known.then(live => live.attach(viewer)).catch(() => {}) // the caller hears of it by what is answered
-        return known
-      }
-      const starting = start(id, fresh, viewer)
-      sessions.set(id, starting)
-      starting.catch(() => sessions.delete(id))
-      return starting
-    },
-    live: () => [...started.values()],
+    store,
+    session,
+    live: () => [...slots.values()].flatMap(slot => (slot.state === 'live' ? [slot.live] : [])),
+    release,
     close: async reason => {
       closing = true
-      const all = await Promise.allSettled(sessions.values())
-      const ends = all.map(one => (one.status === 'fulfilled' ? one.value.close(reason) : undefined))
-      const faults = (await Promise.allSettled(ends)).filter(end => end.status === 'rejected')
-      sessions.clear()
-      started.clear()
+      const ends = await Promise.allSettled([...slots.keys()].map(id => release(id, reason)))
+      slots.clear()
       await store.close()
+      const faults = ends.filter(end => end.status === 'rejected')
       for (const fault of faults) throw fault.reason // the first; nothing was left open for it
     },
   }

@@ -1,12 +1,32 @@
 /** One session that is live in this process: its log, its viewers and the run in flight. */
 import { closeRun, createJobBook, type RunResult, run, type Session, sessionHands } from '@beige/harness'
-import type { Clock, EntryId, Frame, Random, SessionId } from '@beige/protocol'
-import { SERVE_PROTOCOL } from '@beige/protocol'
+import {
+  CLOSE,
+  type Clock,
+  type EntryId,
+  type FrameOf,
+  isError,
+  type Random,
+  SERVE_PROTOCOL,
+  type SessionId,
+  WINDOW_AFTER_RUN_MS,
+} from '@beige/protocol'
+import type { MovableConnection } from './commands/handler.ts'
 import { handleCommand } from './commands/index.ts'
-import { createFrames, type Frames, type Viewer } from './frames.ts'
+import { fail } from './errors.ts'
+import { newestMessages } from './messages.ts'
 import type { SessionSetup } from './setup.ts'
+import type { AttachAsk } from './viewers/attach-ask.ts'
+import { createFrames, type Frames } from './viewers/frames.ts'
+import { createTurnView } from './viewers/turn-view.ts'
+import type { Attachment, Viewer } from './viewers/viewer.ts'
 
-export type RunInFlight = { id: EntryId; abort(reason: unknown): void; ended: Promise<RunResult> }
+export type RunInFlight = {
+  id: EntryId
+  startedAt: number
+  abort(reason: unknown): void
+  ended: Promise<RunResult>
+}
 
 export interface LiveSession {
   readonly id: SessionId
@@ -17,16 +37,23 @@ export interface LiveSession {
   readonly random: Random
   /** The run in flight; null when idle. */
   readonly run: RunInFlight | null
-  /** Adds a viewer, which first gets its `ready` frame. The answer takes it away again; nothing else changes by that. */
-  attach(viewer: Viewer): () => void
+  /** No viewer, no run: nobody would miss it. */
+  readonly isIdle: boolean
+  /**
+   * Adds a viewer, which first gets its `ready` frame, then what `ask` asks for (null: nothing of the past). Throws
+   * `too_many_viewers`.
+   */
+  attach(viewer: Viewer, ask?: AttachAsk | null): Attachment
+  /** Names the viewer in a frame that its command causes. */
+  originOf(viewer: Viewer): { origin?: { viewer: string; name?: string } }
   /** Takes one command as it came off the wire. Answers by frames, never throws. */
-  handle(command: unknown, viewer: Viewer): Promise<void>
+  handle(command: unknown, viewer: Viewer, connection?: MovableConnection | null): Promise<void>
   /** Begins a run whose prompt is durable. */
   begin(runId: EntryId, resumed: boolean): RunInFlight
   /** Ends the run in flight, and each one that would begin from now on; all are recorded as aborted. */
   stop(reason: unknown): void
-  /** Stops, then gives up what the set-up holds, then the ownership. */
-  close(reason: unknown): Promise<void>
+  /** Stops, then gives up what the set-up holds, then the ownership, and closes viewers with `code`. */
+  close(reason: unknown, code?: number): Promise<void>
 }
 
 export type LiveParts = {
@@ -36,11 +63,29 @@ export type LiveParts = {
   random: Random
   /** Attached before anything happens, so that it misses nothing of a run that is gone on with. */
   viewer?: Viewer
+  ask?: AttachAsk | null
+  /** Called when it may have become idle, or is no longer. */
+  changed?: () => void
+  /** Called once when another owner has taken the session. */
+  superseded?: () => void
 }
 
 export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
-  const { session, setup, clock, random } = parts
-  const frames = createFrames(session.log.epoch)
+  const { setup, clock, random } = parts
+  const session = fencedSession(parts.session, superseded)
+  let isSuperseded = false
+  let viewers = 0
+  let turn = createTurnView()
+  let forget = new AbortController() // of the window's end
+  const frames = createFrames({
+    epoch: session.log.epoch,
+    newViewerId: () => `v${++viewers}`,
+    ready: attachment => ready(live, attachment),
+    catchUp: ask => catchUp(ask),
+    hasAny: () => inFlight !== null || session.state().entries.length > 0,
+    leaf: () => session.state().leaf,
+    changed: () => parts.changed?.(),
+  })
   const seenFiles = new Map<string, string>()
   let inFlight: RunInFlight | null = null
   let systemPrompt: Promise<string> | null = null
@@ -78,12 +123,67 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         callEnv: setup.callEnv,
         clock,
         random,
-        emit: event => frames.numbered({ type: 'event', run_id: runId, event }),
+        emit: event => {
+          turn.apply(event)
+          frames.numbered({ type: 'event', run_id: runId, event })
+        },
         ...(setup.reasoning === undefined ? {} : { reasoning: setup.reasoning }),
         ...(setup.maxTokens === undefined ? {} : { maxTokens: setup.maxTokens }),
         ...(setup.maxSteps === undefined ? {} : { maxSteps: setup.maxSteps }),
       },
       signal,
+    )
+  }
+
+  function catchUp(ask: AttachAsk): Omit<FrameOf<'catchup'>, 'seq'> {
+    const state = session.state()
+    const run = inFlight
+    const since =
+      ask.since !== undefined && state.entries.some(one => one.id === ask.since) ? ask.since : null
+    const data =
+      ask.history === 'none'
+        ? { messages: [], leaf_id: state.leaf, has_more: state.entries.length > 0 }
+        : newestMessages(state, since, ask.history === 'all' ? Number.POSITIVE_INFINITY : undefined)
+    return {
+      type: 'catchup',
+      turn_in_flight: run !== null,
+      data,
+      run: run && {
+        run_id: run.id,
+        started_at: run.startedAt,
+        ...turn.snapshot(),
+        ...{ asks: [], steer_queue: [], follow_up_queue: [], retry: null, compacting: false },
+      },
+    }
+  }
+
+  function superseded(): void {
+    if (isSuperseded) return
+    isSuperseded = true
+    frames.numbered({ type: 'session_superseded', session_id: session.log.id })
+    closeViewers(CLOSE.superseded, 'another owner has the session')
+    stopping.abort(fail('closing'))
+    parts.superseded?.()
+  }
+
+  function closeViewers(code: number, reason: string): void {
+    for (const one of frames.attachments) {
+      one.detach()
+      one.viewer.closed?.(code, reason)
+    }
+  }
+
+  function windowOpens(): void {
+    forget.abort()
+    frames.window.open()
+  }
+
+  function windowEnds(): void {
+    const mine = new AbortController()
+    forget = mine
+    clock.sleep(WINDOW_AFTER_RUN_MS, mine.signal).then(
+      () => frames.window.close(),
+      () => {},
     )
   }
 
@@ -97,23 +197,32 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     get run() {
       return inFlight
     },
-    attach: viewer => {
-      const detach = frames.attach(viewer)
-      frames.private(viewer, ready(live))
-      return detach
+    get isIdle() {
+      return inFlight === null && frames.attachments.size === 0
     },
-    handle: (command, viewer) => handleCommand(live, command, viewer),
+    attach: (viewer, ask = null) => frames.attach(viewer, ask),
+    originOf: viewer => {
+      const attachment = frames.attachmentOf(viewer)
+      const { name } = viewer.origin
+      return attachment ? { origin: { viewer: attachment.id, ...(name === undefined ? {} : { name }) } } : {}
+    },
+    handle: (command, viewer, connection = null) => handleCommand(live, command, viewer, connection),
     begin: (runId, resumed) => {
       const controller = new AbortController()
       const signal = AbortSignal.any([controller.signal, stopping.signal])
+      turn = createTurnView()
+      windowOpens()
       const mine: RunInFlight = {
         id: runId,
+        startedAt: startOf(session, runId) ?? clock.now(),
         abort: reason => controller.abort(reason),
         // Not at once: what it tells first must find the run in flight and its viewers attached.
         ended: Promise.resolve()
           .then(() => work(runId, resumed, signal))
           .finally(() => {
             if (inFlight === mine) inFlight = null
+            windowEnds()
+            parts.changed?.()
           }),
       }
       mine.ended.catch(() => {}) // whoever waits for it hears of it; a run that nobody waits for must not end the process
@@ -121,9 +230,11 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
       return mine
     },
     stop: reason => stopping.abort(reason),
-    close: async reason => {
+    close: async (reason, code = CLOSE.stopping) => {
       stopping.abort(reason)
       await inFlight?.ended.catch(() => {})
+      forget.abort()
+      closeViewers(code, 'the session is released here')
       await jobs.close()
       setup.router.release(session.log.id)
       try {
@@ -137,18 +248,44 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const open = session.state().openRun
   if (open && setup.openRun === 'close') await closeRun(session, open.id)
   else if (open) live.begin(open.id, true)
-  if (parts.viewer) live.attach(parts.viewer)
+  if (parts.viewer) live.attach(parts.viewer, parts.ask ?? null)
   return live
 }
 
-function ready(live: LiveSession): Omit<Extract<Frame, { type: 'ready' }>, 'seq'> {
+/** The same session, which says when its owner is no longer this process. */
+function fencedSession(session: Session, superseded: () => void): Session {
+  return {
+    log: session.log,
+    state: () => session.state(),
+    notes: () => session.notes(),
+    append: async (...bodies) => {
+      try {
+        return await session.append(...bodies)
+      } catch (error) {
+        if (isError(error, 'session_superseded')) superseded()
+        throw error
+      }
+    },
+  }
+}
+
+function startOf(session: Session, runId: EntryId): number | null {
+  const seq = session.state().runs.get(runId)?.promptSeq
+  return session.log.records.findLast(record => record.seq === seq)?.at ?? null
+}
+
+function ready(live: LiveSession, { id, viewer }: Attachment): Omit<FrameOf<'ready'>, 'seq'> {
+  const { cwdStale = false } = live.setup
   return {
     type: 'ready',
     protocol: SERVE_PROTOCOL,
     session_id: live.id,
     model: `${live.setup.model.provider}/${live.setup.model.id}`,
     cwd: live.session.state().session.cwd,
+    cwd_stale: cwdStale,
     epoch: live.session.log.epoch,
+    viewer: id,
+    role: viewer.role ?? 'drive',
     run_id: live.run?.id ?? null,
     features: [],
   }

@@ -15,6 +15,8 @@ export type SessionSetup = {
   hands: Hands
   /** Absolute folder inside the sandbox; right from when the system prompt was made. */
   workdir: string
+  /** True where the session began in another directory than the one that it works in now. */
+  cwdStale?: boolean
   /**
    * Made once, before the first request of this process; stable for the session's prompt cache. A rejection fails the run.
    * What it reads in the sandbox it reads by the session's own `hands`.

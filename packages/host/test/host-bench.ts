@@ -5,10 +5,10 @@ import { type Frame, newSessionId, type SessionId, systemClock, systemRandom } f
 import { createMemoryStore, createMemoryVault } from '@beige/sessions'
 import { type Script, startModelServer } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
-import type { Viewer } from '../src/frames.ts'
 import { createHost } from '../src/host.ts'
 import type { LiveSession } from '../src/live-session.ts'
 import type { SessionSetup } from '../src/setup.ts'
+import type { Viewer } from '../src/viewers/viewer.ts'
 
 export type TestViewer = Viewer & { frames: Frame[] }
 

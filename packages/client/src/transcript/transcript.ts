@@ -147,8 +147,19 @@ export function createTranscript(options: TranscriptOptions): Transcript {
           return busyWithCall()
         case 'agent_end':
           return busy(null)
+        case 'steered':
+          for (const { text } of event.messages) line(paint.dim(`  > ${oneLine(visible(text), 200)}`))
+          return
+        case 'compaction_start':
+          return busy('compacting')
+        case 'compacted':
+          return line(paint.dim(`  (compacted ${event.tokens_before} tokens to ${event.tokens_after})`))
+        case 'compaction_failed':
+          return line(paint.dim(`  (not compacted: ${oneLine(event.message, 200)})`))
         case 'agent_start':
         case 'tool_progress':
+        case 'tools_updated':
+        case 'job_update':
         case 'committed':
         case 'turn_end':
         case 'error':

@@ -57,7 +57,7 @@ export async function promptAgent(parts: {
       else write(frame)
     },
   }
-  const detach = live.attach(viewer)
+  const { detach } = live.attach(viewer)
   response.once('close', () => {
     isGone = !response.writableFinished
     endIfGone()

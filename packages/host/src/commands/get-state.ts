@@ -20,7 +20,7 @@ export function getState(live: LiveSession): Record<string, unknown> {
     run_id: live.run?.id ?? null,
     message_count: live.run ? null : state.entries.length,
     is_streaming: live.run !== null,
-    viewers: live.frames.viewers,
+    viewers: live.frames.attachments.size,
     input_tokens: inputTokens,
     output_tokens: outputTokens,
     damage: state.damage,

@@ -1,52 +1,91 @@
 /** Takes a command off the wire: checked, dispatched, answered. A command that throws becomes a failed response. */
-import { BeigeError, type Command, command, messageOf } from '@beige/protocol'
-import { compile } from '@earendil-works/pi-schema'
-import { fail } from '../errors.ts'
-import type { Viewer } from '../frames.ts'
+import {
+  BeigeError,
+  COMMAND_TYPES,
+  type CommandOf,
+  type CommandType,
+  commandRules,
+  commandSchemas,
+  isCommandType,
+  messageOf,
+  nearest,
+} from '@beige/protocol'
+import { compile, type Validator } from '@earendil-works/pi-schema'
+import { fail, serveCode } from '../errors.ts'
 import type { LiveSession } from '../live-session.ts'
-import { abort } from './abort.ts'
-import { getMessages } from './get-messages.ts'
-import { getState } from './get-state.ts'
-import { prompt } from './prompt.ts'
+import type { Viewer } from '../viewers/viewer.ts'
+import type { CommandContext, HandlerTable, MovableConnection } from './handler.ts'
+import { handlers } from './table.ts'
 
-const validator = compile(command)
-const KNOWN: readonly Command['type'][] = ['prompt', 'abort', 'get_state', 'get_messages', 'ping']
-
-export async function handleCommand(live: LiveSession, input: unknown, viewer: Viewer): Promise<void> {
-  const named = nameOf(input)
+export async function handleCommand(
+  live: LiveSession,
+  input: unknown,
+  viewer: Viewer,
+  connection: MovableConnection | null,
+): Promise<void> {
+  const names = namesOf(input)
+  const context: CommandContext = {
+    ...{ live, viewer, connection, names },
+    warnings: warningsOf(names.command, input),
+    answer: frame => live.frames.private(viewer, frame),
+  }
   try {
-    const checked = parse(input)
-    switch (checked.type) {
-      case 'prompt':
-        return await prompt(live, checked, viewer)
-      case 'abort':
-        await abort(live)
-        return answer(live, viewer, checked, {})
-      case 'get_state':
-        return answer(live, viewer, checked, getState(live))
-      case 'get_messages':
-        return answer(live, viewer, checked, getMessages(live, checked))
-      case 'ping':
-        return answer(live, viewer, checked, { now: live.clock.now() })
-      default:
-        return checked satisfies never
-    }
+    const type = names.command
+    if (!isCommandType(type)) throw unknownCommand(type)
+    const data = await carryOut(type, input, context)
+    if (data === null) return
+    const warnings = context.warnings.length > 0 ? { warnings: [...context.warnings] } : {}
+    context.answer({ type: 'response', ...names, success: true, data, ...warnings })
   } catch (error) {
-    live.frames.private(viewer, { ...refusal(error), ...named })
+    context.answer({ ...refusal(error), ...names })
   }
 }
 
-function parse(input: unknown): Command {
-  const type = nameOf(input).command
-  if (!KNOWN.some(known => known === type)) throw fail('unknown_command', { type, known: KNOWN.join(', ') })
-  if (validator.check(input)) return input
-  const [first] = validator.errors(input)
+async function carryOut<T extends CommandType>(type: T, input: unknown, context: CommandContext) {
+  const command = parse(type, input)
+  const { live, viewer } = context
+  const rule = commandRules[type]
+  if (viewer.role === 'view' && rule.changes)
+    throw fail('forbidden', { command: type, reason: 'this connection may only look' })
+  const handler: HandlerTable[T] = handlers[type]
+  if (!handler) throw fail('unsupported', { command: type, reason: 'nothing here provides it yet' })
+  // A prompt decides by itself: a repeated key and a queue are no conflict with the run in flight.
+  if (rule.during === 'B' && type !== 'prompt' && live.run) throw fail('busy', { run_id: live.run.id })
+  return handler(command, context)
+}
+
+// Compiled when first needed: a process hears few of the commands.
+const validators = new Map<CommandType, Validator<unknown>>()
+
+function validatorOf(type: CommandType): Validator<unknown> {
+  const validator = validators.get(type) ?? compile(commandSchemas[type])
+  validators.set(type, validator)
+  return validator
+}
+
+function isCommand<T extends CommandType>(type: T, input: unknown): input is CommandOf<T> {
+  return validatorOf(type).check(input)
+}
+
+function parse<T extends CommandType>(type: T, input: unknown): CommandOf<T> {
+  if (isCommand(type, input)) return input
+  const [first] = validatorOf(type).errors(input)
   throw fail('bad_request', { reason: first ? `${first.path || '/'} ${first.message}` : 'not a command' })
 }
 
-function answer(live: LiveSession, viewer: Viewer, to: Command, data: Record<string, unknown>): void {
-  const id = to.id === undefined ? {} : { id: to.id }
-  live.frames.private(viewer, { type: 'response', ...id, command: to.type, success: true, data })
+function unknownCommand(type: string) {
+  const near = nearest(type, [...COMMAND_TYPES])
+  return fail('unknown_command', { type, known: (near.length > 0 ? near : COMMAND_TYPES).join(', ') })
+}
+
+/** Names the fields that nobody will look at. */
+function warningsOf(type: string, input: unknown): string[] {
+  if (!isCommandType(type) || typeof input !== 'object' || input === null) return []
+  const known: object = commandSchemas[type].properties ?? {}
+  return Object.keys(input)
+    .filter(name => !Object.hasOwn(known, name))
+    .slice(0, 16)
+    .map(name => `unknown field ${name.slice(0, 64)} was ignored`)
 }
 
 /** The failed response to a command, without the names that its sender knows it by. */
@@ -54,17 +93,18 @@ export function refusal(error: unknown) {
   if (!(error instanceof BeigeError)) {
     return { type: 'response', success: false, code: 'internal', error: messageOf(error) } as const
   }
+  const code = serveCode(error.code)
   return {
     type: 'response',
     success: false,
-    code: error.code,
+    code,
     error: error.message,
     advice: error.advice,
-    data: { ...error.data },
+    data: { ...error.data, ...(code === error.code ? {} : { code: error.code }) },
   } as const
 }
 
-function nameOf(input: unknown): { id?: string; command: string } {
+function namesOf(input: unknown): { id?: string; command: string } {
   if (typeof input !== 'object' || input === null) return { command: '' }
   const command = 'type' in input && typeof input.type === 'string' ? input.type.slice(0, 128) : ''
   return { command, ...('id' in input && typeof input.id === 'string' ? { id: input.id.slice(0, 128) } : {}) }

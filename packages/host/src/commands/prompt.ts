@@ -1,30 +1,38 @@
 /** `prompt`: durable, then acknowledged, then run. A repeated key answers with the first run (sessions.md). */
-import { type Command, newEntryId, type PromptBody, type ResultBlock } from '@beige/protocol'
-import { fail } from '../errors.ts'
-import type { Viewer } from '../frames.ts'
+import { type CommandOf, newEntryId, type PromptBody, type ResultBlock } from '@beige/protocol'
+import { fail, serveCode } from '../errors.ts'
 import type { LiveSession, RunInFlight } from '../live-session.ts'
 import { runSummary } from '../run-summary.ts'
+import type { Unnumbered } from '../viewers/frames.ts'
+import type { Viewer } from '../viewers/viewer.ts'
+import type { CommandContext, Handler } from './handler.ts'
 
-type PromptCommand = Extract<Command, { type: 'prompt' }>
-type Names = { id?: string; command: 'prompt' }
+type PromptCommand = CommandOf<'prompt'>
+type Names = CommandContext['names'] & ReturnType<LiveSession['originOf']>
 
 /** Resolves when the final response has been sent. */
-export async function prompt(live: LiveSession, command: PromptCommand, viewer: Viewer): Promise<void> {
-  const names: Names = { command: 'prompt', ...(command.id === undefined ? {} : { id: command.id }) }
+export const prompt: Handler<'prompt'> = async (command, context) => {
+  const { live, viewer } = context
+  const names = { ...context.names, ...live.originOf(viewer) }
   const key = command.idempotency_key
   const first = key === undefined ? undefined : live.session.state().keys.get(key)
   if (first !== undefined) {
-    if (!sameMessage(live, first, command)) throw fail('conflict', { key })
-    live.frames.private(viewer, { type: 'ack', ...names, run_id: first, duplicate: true })
+    if (!sameMessage(live, first, command)) throw keyConflict(key)
+    context.answer({ type: 'ack', ...names, run_id: first, duplicate: true })
     if (live.run?.id === first) await live.run.ended
-    return respond(live, names, first, frame => live.frames.private(viewer, frame))
+    respond(context, names, first, context.answer)
+    return null
   }
   if (starting.has(live) || live.run) throw fail('busy', { run_id: live.run?.id ?? 'starting' })
   const run = await begin(live, command, viewer, names)
   const result = await run.ended
   if (result.error?.code === 'storage' || result.error?.code === 'session_superseded') throw result.error
-  return respond(live, names, run.id, frame => live.frames.numbered(frame), result.error?.advice)
+  respond(context, names, run.id, frame => live.frames.numbered(frame), result.error?.advice)
+  return null
 }
+
+const keyConflict = (key: string | undefined) =>
+  fail('conflict', { key, reason: `idempotency key ${key} was used for another message` })
 
 // Between the check for a run in flight and its beginning lies a write: two prompts must not both pass (H55).
 const starting = new WeakSet<LiveSession>()
@@ -61,24 +69,27 @@ async function begin(
 const PROMPT_CONTEXT_MS = 10_000
 
 function respond(
-  live: LiveSession,
+  { live, warnings }: CommandContext,
   names: Names,
   runId: RunInFlight['id'],
-  send: (frame: Parameters<LiveSession['frames']['numbered']>[0]) => void,
+  send: (frame: Unnumbered) => void,
   advice = '',
 ): void {
   const summary = runSummary(live.session.state(), runId)
   if (!summary) throw fail('bad_request', { reason: `run ${runId} has no end` })
   const success = summary.outcome === 'done' || summary.outcome === 'refused'
+  const failed = {
+    code: serveCode(summary.code ?? summary.outcome),
+    error: summary.error ?? `the run ${summary.outcome}`,
+    ...(advice === '' ? {} : { advice }),
+  }
   send({
     type: 'response',
     ...names,
     success,
     data: summary,
-    ...(success
-      ? {}
-      : { code: summary.code ?? summary.outcome, error: summary.error ?? `the run ${summary.outcome}` }),
-    ...(success || advice === '' ? {} : { advice }),
+    ...(success ? {} : failed),
+    ...(warnings.length > 0 ? { warnings: [...warnings] } : {}),
   })
 }
 
