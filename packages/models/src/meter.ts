@@ -35,6 +35,24 @@ export async function metered(
   const payers = scope.payers(request.sessionId)
   const { model } = candidate.route
   const most = reservedUsage(model, request.context, request.options)
+  const report = (
+    end: AttemptReport['class'],
+    { outcome, status }: AttemptEnd,
+    usage: TokenUsage,
+    alarm: string | null,
+  ) =>
+    parts.report({
+      scope: scope.given,
+      sessionId: request.sessionId,
+      model: { provider: candidate.target.provider, id: candidate.target.id },
+      attempt: number,
+      class: end,
+      status,
+      message: outcome.state === 'failed' ? outcome.failure.message : null,
+      alarm,
+      usage,
+      durationMs: Math.round(clock.monotonic() - started),
+    })
   const reserved = accounts.reserve(scope.budgets, payers, most, startedAt)
   if ('breach' in reserved) {
     const { retryAtMs: _at, ...breach } = reserved.breach
@@ -47,6 +65,7 @@ export async function metered(
       startedAt,
       'budget',
     )
+    report('budget', end, NO_USAGE, null)
     return { end, classified: { class: 'budget', cooldown: null, waitMs: null, alarm: null } }
   }
   let usage: TokenUsage | null = null
@@ -58,18 +77,7 @@ export async function metered(
     if (end.isSent) {
       const name = end.outcome.state === 'failed' ? classified.class : end.outcome.state
       await ledger?.append(lineOf(parts, payers, candidate, name, usage, startedAt))
-      parts.report({
-        scope: scope.given,
-        sessionId: request.sessionId,
-        model: { provider: candidate.target.provider, id: candidate.target.id },
-        attempt: number,
-        class: name,
-        status: end.status,
-        message: end.outcome.state === 'failed' ? end.outcome.failure.message : null,
-        alarm: classified.alarm,
-        usage,
-        durationMs: Math.round(clock.monotonic() - started),
-      })
+      report(name, end, usage, classified.alarm)
     }
     return { end, classified }
   } finally {

@@ -84,7 +84,7 @@ export type ModelRequest = {
   onOutcome?(outcome: RequestOutcome): void
 }
 
-/** One HTTP request that has ended; what an audit needs. */
+/** One HTTP request that has ended, or with class `budget` one that was not sent; what an audit needs. */
 export type AttemptReport = {
   scope: RouterScope
   sessionId: string

@@ -1,5 +1,18 @@
 /** The audit log's line (design page "Gateway", Audit). */
-import { arr, int, lit, obj, oneOf, opt, type Static, str, union, unknown } from '@earendil-works/pi-schema'
+import {
+  arr,
+  bool,
+  int,
+  lit,
+  num,
+  obj,
+  oneOf,
+  opt,
+  type Static,
+  str,
+  union,
+  unknown,
+} from '@earendil-works/pi-schema'
 
 /** Where a call came from. It is set by the side of a socket or lease that we own, never read from a payload. */
 export const callOrigin = oneOf(['model', 'subagent', 'launcher', 'http', 'plugin', 'app', 'user'])
@@ -33,6 +46,27 @@ const story = {
   parent: opt(str()),
   model: opt(str()),
 }
+/** Of a request to a model; `key` is the id of the virtual key that asked. */
+const llm = {
+  key: opt(str()),
+  /** `done`, `aborted` or why it failed. */
+  class: opt(str()),
+  /** From 1 within its request. */
+  attempt: opt(int()),
+  /** Of HTTP. */
+  status: opt(int()),
+  tokens: opt(
+    obj({
+      input: int(),
+      output: int(),
+      cacheRead: int(),
+      cacheWrite: int(),
+      reasoning: opt(int()),
+    }),
+  ),
+  costUsd: opt(num()),
+  estimated: opt(bool()),
+}
 export const auditBody = union([
   obj({ phase: lit('start'), ...story, decision: lit('allowed') }, { open: true }),
   obj(
@@ -47,6 +81,7 @@ export const auditBody = union([
       durationMs: opt(int()),
       exitCode: opt(int()),
       outputBytes: opt(int()),
+      ...llm,
     },
     { open: true },
   ),

@@ -17,8 +17,10 @@ import { type DriverOptions, makeWorkspace } from '@beige/sandbox'
 import { createFilesStore, type SessionStore } from '@beige/sessions'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Redactor } from '../audit/redactor.ts'
+import { nameOf } from '../config/check-models.ts'
 import type { AgentConfig } from '../config/resolved.ts'
 import { type Layout, makeFolder } from '../home/layout.ts'
+import { reasoningOf, scopeOfAgent } from '../lifecycle/model-router.ts'
 import type { PluginSupervisor } from '../plugins/plugin-supervisor.ts'
 import { pluginTool } from '../plugins/plugin-tool.ts'
 import { createAgentPolicy } from '../policy/agent-policy.ts'
@@ -95,7 +97,8 @@ export function createAgent(parts: AgentParts): Agent {
   })
   const workdirNow = () =>
     sandbox.hands.sandbox?.workspace ?? (agent.sandbox.driver === 'host' ? workspaceDir : WORKSPACE)
-  const model = modelOf(parts.router, agent)
+  const router = parts.router.for(scopeOfAgent(agent))
+  const model = modelOf(router, agent)
   const store = createFilesStore({ root: join(layout.root, 'sessions'), clock, random })
 
   const makeSetup: MakeSetup = async session => {
@@ -103,8 +106,9 @@ export function createAgent(parts: AgentParts): Agent {
     const key = fieldOf(meta, 'key') ?? `socket:${agent.name}`
     const channel = fieldOf(meta, 'channel')
     return {
-      router: parts.router,
+      router,
       model: model.model,
+      maxSteps: agent.turnsPerPrompt,
       ...(model.reasoning === undefined ? {} : { reasoning: model.reasoning }),
       tools: core,
       pipeline,
@@ -120,7 +124,7 @@ export function createAgent(parts: AgentParts): Agent {
             session: session.log.id,
             run: runId,
             channel,
-            model: `${agent.model.provider}/${agent.model.model}`,
+            model: nameOf(agent.model),
           },
           key,
         ),
@@ -212,10 +216,9 @@ function launcherTools(parts: AgentParts): Tool[] {
 
 /** The provider's library loads before the first prompt; what fails there fails again, with its reason, when it is used. */
 function modelOf(router: ModelRouter, agent: AgentConfig): Pick<SessionSetup, 'model' | 'reasoning'> {
-  const model = router.resolve(`${agent.model.provider}/${agent.model.model}`)
+  const model = router.resolve(nameOf(agent.model))
   warmUp(model).catch(() => undefined)
-  const { thinkingLevel } = agent.model
-  return { model, ...(thinkingLevel === null || thinkingLevel === 'off' ? {} : { reasoning: thinkingLevel }) }
+  return { model, ...reasoningOf(agent.model.thinkingLevel) }
 }
 
 /** Who runs commands, where that is somebody else than we: the owner of the workspace. */

@@ -80,6 +80,16 @@ function statusText(health: Health): string {
     lines.push(
       `${plugin.state === 'ready' ? '✓' : '✗'} plugin ${plugin.name}  ${plugin.state}${plugin.reason === undefined ? '' : `  ${plugin.reason}`}`,
     )
+  for (const [name, one] of Object.entries(health.models.cooling))
+    lines.push(
+      `! model ${name} cools down until ${one.until}  ${one.class}${one.reason === undefined ? '' : `  ${one.reason}`}`,
+    )
+  for (const [name, one] of Object.entries(health.models.queues))
+    if (one.waiting > 0)
+      lines.push(
+        `! provider ${name}  ${one.waiting} wait, ${one.active} of ${one.limit} run, the first since ${one.oldest_wait_ms} ms`,
+      )
+  if (health.models.usage_error !== null) lines.push(`✗ usage ledger  ${health.models.usage_error}`)
   return `${lines.join('\n')}\n`
 }
 

@@ -15,7 +15,7 @@ test('forty mistakes are all reported with their position, in one run', async ()
       other: { apiKey: 5 },
       sixth: { apiKey: { fil: 'x' }, api: 'openai-chat', baseUrl: 'https://u:p@h/' },
     },
-    fallback: {},
+    fallback: { passes: 0, hardCooldown: 5 },
   },
   plugins: {
     kv: { path: './kv', config: { maxKeis: 1 } },
@@ -66,7 +66,8 @@ test('forty mistakes are all reported with their position, in one run', async ()
     /:10:26 +llm.providers.sixth.apiKey.fil +unknown key \(did you mean "file"\?\)/,
     /:10:43 +llm.providers.sixth.api +must be one of anthropic-messages/,
     /:10:67 +llm.providers.sixth.baseUrl +a URL has no user/,
-    /:12:5 +llm.fallback +unknown key/,
+    /:12:25 +llm.fallback.passes +expected >= 1/,
+    /:12:28 +llm.fallback.hardCooldown +unknown key/,
     /:15:35 +plugins.kv.config.maxKeis +unknown key of kv \(did you mean "maxKeys"\?\)/,
     /:16:19 +plugins.gone.path .*gone\/plugin.json is not there/,
     /:18:20 +plugins.tilde.path +only ~\//,

@@ -7,6 +7,7 @@ import {
   RESERVED_TOOL_NAMES,
   TOOL_NAME,
 } from '@beige/protocol'
+import { checkModels, limitsOf } from './check-models.ts'
 import { type CheckedPlugins, checkPluginConfig } from './check-plugins.ts'
 import { checkSandbox } from './check-sandbox.ts'
 import { MENDED } from './mend.ts'
@@ -14,6 +15,8 @@ import { nearestName, type Report } from './report.ts'
 import type { AgentConfig } from './resolved.ts'
 import type { Surroundings } from './surroundings.ts'
 import { isWithin } from './within.ts'
+
+const DEFAULT_TURNS_PER_PROMPT = 200
 
 export async function checkAgents(
   document: ConfigDocument,
@@ -26,17 +29,15 @@ export async function checkAgents(
   for (const [name, section] of Object.entries(document.agents)) {
     const place = ['agents', name]
     report.name(place, name)
-    await checkModel(section, document, [...place, 'model'], around, report)
+    const models = await checkModels(section, document, place, around, report)
     const tools = checkTools(section.tools, plugins, [...place, 'tools'], report)
     const pluginConfigs = mergedConfigs(section, plugins, tools, [...place, 'pluginConfigs'], report)
     const workspaceDir = checkWorkspace(section, [...place, 'workspaceDir'], workspaces, around, report)
     agents.push({
       name,
-      model: {
-        provider: section.model.provider,
-        model: section.model.model,
-        thinkingLevel: section.model.thinkingLevel ?? null,
-      },
+      ...models,
+      budget: limitsOf(section.budget),
+      turnsPerPrompt: section.budget?.turnsPerPrompt ?? DEFAULT_TURNS_PER_PROMPT,
       tools,
       pluginConfigs,
       workspaceDir,
@@ -46,28 +47,6 @@ export async function checkAgents(
   }
   if (agents.length === 0) report.addKey(['agents'], 'no agent is configured')
   return agents
-}
-
-async function checkModel(
-  section: AgentSection,
-  document: ConfigDocument,
-  place: Place,
-  around: Surroundings,
-  report: Report,
-): Promise<void> {
-  const { provider, model } = section.model
-  if (provider === MENDED || model === MENDED) return
-  const declared = document.llm.providers
-  const found = Object.hasOwn(declared, provider) ? declared[provider] : undefined
-  if (found === undefined) {
-    const text = `no provider "${provider}" is configured`
-    report.add([...place, 'provider'], text, nearestName(provider, Object.keys(declared)))
-    return
-  }
-  const own = (found.models ?? []).map(entry => entry.id)
-  const ids = [...own, ...(await around.modelIds(provider))]
-  if (ids.length > 0 && !ids.includes(model) && !ids.includes(MENDED))
-    report.add([...place, 'model'], `${provider} has no model "${model}"`, nearestName(model, ids))
 }
 
 function checkTools(

@@ -26,6 +26,9 @@ export async function checkProviders(
     for (const [index, id] of ids.entries())
       if (ids.indexOf(id) < index) report.add([...place, 'models', index, 'id'], `"${id}" is listed twice`)
 
+    if (section.concurrency === 0)
+      report.add([...place, 'concurrency'], '0 would wait for ever: -1 is no limit, or give 1 or more')
+
     const { apiKey: source, auth, headers = {}, ...rest } = section
     if (auth === 'none' && source !== undefined)
       report.add([...place, 'auth'], '"none" and an apiKey are both given')

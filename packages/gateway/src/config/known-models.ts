@@ -2,9 +2,14 @@
 import { PROVIDERS } from '@beige/models'
 import type { Surroundings } from './surroundings.ts'
 
-export const knownModels: Pick<Surroundings, 'isKnownProvider' | 'modelIds'> = {
+export const knownModels: Pick<Surroundings, 'isKnownProvider' | 'models'> = {
   isKnownProvider: name => rowOf(name)?.baseUrl != null,
-  modelIds: async name => (await rowOf(name)?.catalogue?.())?.map(model => model.id) ?? [],
+  models: async name =>
+    ((await rowOf(name)?.catalogue?.()) ?? []).map(({ id, cost }) => ({
+      id,
+      // A catalogue's price of 0 is one that nobody knows.
+      isPriced: cost.input > 0 || cost.output > 0,
+    })),
 }
 
 function rowOf(name: string) {

@@ -63,6 +63,7 @@ export async function loadText(text: string, file: string, around: Surroundings)
   const providers = await checkProviders(document, around, report)
   const plugins = checkPlugins(document, around, report)
   const agents = await checkAgents(document, plugins, around, report)
+  const llm = { fallback: document.llm.fallback ?? {}, budget: document.llm.budget ?? null }
   const gateway = checkGateway(document, around, report)
   problems.push(...report.problems)
   if (problems.length > 0) return finish()
@@ -70,7 +71,7 @@ export async function loadText(text: string, file: string, around: Surroundings)
   const { secretVariables } = expanded
   return {
     ok: true,
-    config: { file, providers, plugins: plugins.enabled, agents, gateway, secrets, secretVariables },
+    config: { file, providers, llm, plugins: plugins.enabled, agents, gateway, secrets, secretVariables },
   }
 }
 

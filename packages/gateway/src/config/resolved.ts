@@ -1,6 +1,7 @@
 /** A configuration after every check: defaults applied, paths absolute, secrets read. Only memory holds it. */
+import type { Budget, FallbackNumbers } from '@beige/models'
 import type { PluginManifest } from '@beige/plugin-sdk'
-import type { AgentSection, ProviderSection } from '@beige/protocol'
+import type { ModelChoice, ProviderSection } from '@beige/protocol'
 import type { DriverName, Mount, SandboxSpec } from '@beige/sandbox'
 
 export type KnownSecret = { name: string; value: string }
@@ -21,6 +22,10 @@ export type PluginConfig = {
   required: boolean
 }
 
+export type Limits = Pick<Budget, 'usdPerDay' | 'usdPerMonth' | 'tokensPerDay'>
+
+export type LlmConfig = { fallback: Partial<FallbackNumbers>; budget: Limits | null }
+
 export type SandboxConfig = {
   /** Null: docker where an engine answers, else bubblewrap. */
   driver: DriverName | null
@@ -37,7 +42,14 @@ export type SandboxConfig = {
 
 export type AgentConfig = {
   name: string
-  model: { provider: string; model: string; thinkingLevel: AgentSection['model']['thinkingLevel'] | null }
+  model: ModelChoice
+  /** Asked in this order when `model` can not answer. */
+  fallbackModels: readonly ModelChoice[]
+  /** Everything that may be asked on its behalf; the two above are among them. */
+  allowModels: readonly ModelChoice[]
+  budget: Limits | null
+  /** Requests to a model in one prompt. */
+  turnsPerPrompt: number
   /** Plugin tools of its list, without target; the core four are not among them. */
   tools: readonly string[]
   /** Each plugin's configuration as this agent's calls see it. */
@@ -64,6 +76,7 @@ export type GatewaySettings = {
 export type GatewayConfig = {
   file: string
   providers: readonly ProviderConfig[]
+  llm: LlmConfig
   plugins: readonly PluginConfig[]
   agents: readonly AgentConfig[]
   gateway: GatewaySettings

@@ -30,6 +30,10 @@ export function surroundings(env: Record<string, string> = {}): Surroundings {
     runSecretCommand: async argv => ({ ok: true, value: `secret of ${argv.join(' ')}` }),
     fileExists: path => path.endsWith('.md'),
     isKnownProvider: name => ['anthropic', 'openai'].includes(name),
-    modelIds: async name => (name === 'anthropic' ? ['claude-sonnet-4-6', 'claude-opus-4-8'] : ['gpt-5']),
+    models: async name =>
+      (name === 'anthropic' ? ['claude-sonnet-4-6', 'claude-opus-4-8'] : ['gpt-5']).map(id => ({
+        id,
+        isPriced: id !== 'gpt-5',
+      })),
   }
 }

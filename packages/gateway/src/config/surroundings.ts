@@ -12,6 +12,8 @@ import type { Environment } from './expand.ts'
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string }
 
+export type KnownModel = { id: string; isPriced: boolean }
+
 export interface Surroundings {
   readonly env: Environment
   readonly userHome: string
@@ -26,8 +28,8 @@ export interface Surroundings {
   fileExists(path: string): boolean
   /** Providers whose address and wire are known by name. */
   isKnownProvider(name: string): boolean
-  /** Ids of a known provider's models. */
-  modelIds(provider: string): Promise<readonly string[]>
+  /** The models of a known provider; `isPriced` where what they cost is known. */
+  models(provider: string): Promise<readonly KnownModel[]>
 }
 
 const MAX_MANIFEST_BYTES = 262_144
@@ -40,7 +42,7 @@ const manifestValidator = compile(pluginManifest)
 export function realSurroundings(parts: {
   env: Environment
   beigeHome: string
-  models: Pick<Surroundings, 'isKnownProvider' | 'modelIds'>
+  models: Pick<Surroundings, 'isKnownProvider' | 'models'>
 }): Surroundings {
   return {
     env: parts.env,
@@ -52,7 +54,7 @@ export function realSurroundings(parts: {
     runSecretCommand,
     fileExists: path => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false,
     isKnownProvider: parts.models.isKnownProvider,
-    modelIds: parts.models.modelIds,
+    models: parts.models.models,
   }
 }
 

@@ -31,6 +31,8 @@ export type ServerParts = {
   clock: Clock
   /** What `/readyz` says; null: ready. */
   notReady(): string | null
+  /** What `/livez` says; null: alive. */
+  notAlive(): string | null
   logError(error: unknown): void
 }
 
@@ -84,8 +86,9 @@ export function createHttpServer(parts: ServerParts): HttpServer {
 
   function probe(path: string, request: IncomingMessage, response: ServerResponse): void {
     if (request.method !== 'GET' && request.method !== 'HEAD') throw fail('bad_method', { allow: 'GET' })
-    const reason = path === '/livez' ? null : parts.notReady()
-    const status = path === '/livez' ? 'ok' : reason === null ? 'ready' : 'not ready'
+    const isLive = path === '/livez'
+    const reason = isLive ? parts.notAlive() : parts.notReady()
+    const status = reason === null ? (isLive ? 'ok' : 'ready') : isLive ? 'stuck' : 'not ready'
     answerJson(response, reason === null ? 200 : 503, { status })
   }
 

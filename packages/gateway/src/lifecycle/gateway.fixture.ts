@@ -40,7 +40,7 @@ export async function openTestGateway() {
   const home = mkdtempSync(join(tmpdir(), 'beige-gateway-'))
   const layout = layoutOf(home)
   prepareHome(layout)
-  const models = { isKnownProvider: () => false, modelIds: async () => [] }
+  const models = { isKnownProvider: () => false, models: async () => [] }
   const loaded = await loadText(
     JSON.stringify(CONFIG),
     layout.config,

@@ -1,7 +1,6 @@
 /** The running gateway: started in the page's order, each failure with its meaning, stopped step by step. */
 import { join } from 'node:path'
 import { createLocks } from '@beige/harness'
-import { createModelRouter } from '@beige/models'
 import type { AuditBody, Clock, Random } from '@beige/protocol'
 import type { DriverOptions } from '@beige/sandbox'
 import { type Agent, createAgent } from '../agents/agent.ts'
@@ -23,6 +22,7 @@ import { openApiTokens } from '../tokens/api-tokens.ts'
 import { createCallTokens, readTokenKey } from '../tool-socket/call-tokens.ts'
 import { VERSION } from '../version.ts'
 import { healthOf } from './health.ts'
+import { openModelRouter } from './model-router.ts'
 import { loadPlugins, startPlugins } from './plugins.ts'
 import { stopStep } from './stop-steps.ts'
 import { takeOverRuns } from './take-over.ts'
@@ -50,7 +50,7 @@ export interface Gateway {
 }
 
 const SANDBOXES_AT_ONCE = 4
-const STOP_MS = { plugin: 5_000, sockets: 2_000, sandboxes: 10_000, audit: 10_000 } as const
+const STOP_MS = { plugin: 5_000, sockets: 2_000, sandboxes: 10_000, models: 5_000, audit: 10_000 } as const
 
 /** Rejects when a step fails that nothing can go on without; what was begun is then ended again. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
@@ -88,17 +88,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     })
     await loadPlugins(supervisors)
 
-    const router = await createModelRouter({
-      providers: Object.fromEntries(
-        config.providers.map(({ name, apiKey, ...provider }) => [
-          name,
-          { ...provider, ...(apiKey === null ? { auth: 'none' as const } : { apiKey }) },
-        ]),
-      ),
-      env: {}, // a key is spelled out in the configuration or there is none
-      clock,
-      userAgent: `beige-gateway/${VERSION}`,
-    })
+    const router = await openModelRouter({ config, layout, clock, random, audit, redact, log })
+    cleanup.defer(() => router.close())
     const locks = createLocks()
     const tokens = createCallTokens(readTokenKey(layout.keys))
     const agents = new Map<string, Agent>()
@@ -145,6 +136,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
               pid: parts.pid,
               agents,
               supervisors,
+              router,
               audit,
               address: server.address,
               notReady,
@@ -159,6 +151,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       }),
       clock,
       notReady: () => notReady,
+      notAlive: () => (Object.values(router.health().limiters).some(one => one.isStuck) ? 'stuck' : null),
       logError: error => log.error('http', error),
     })
     cleanup.defer(() => server.close())
@@ -203,6 +196,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
         await stopStep('sandboxes', STOP_MS.sandboxes, steps, () =>
           Promise.all(all.map(agent => agent.sandbox.close(keepSandboxes))),
         )
+        await stopStep('models', STOP_MS.models, steps, () => router.close())
         await stopStep('audit', STOP_MS.audit, steps, async () => {
           await audit.append(gatewayNote('gateway.stop', {}))
           await audit.close()

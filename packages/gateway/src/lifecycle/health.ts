@@ -1,7 +1,8 @@
 /** What `status` and `GET /api/health` tell. */
 
+import type { ModelRouter } from '@beige/models'
 import type { Clock } from '@beige/protocol'
-import { arr, bool, compile, int, nullable, obj, opt, type Static, str } from '@earendil-works/pi-schema'
+import { arr, bool, compile, int, map, nullable, obj, opt, type Static, str } from '@earendil-works/pi-schema'
 import type { Agent } from '../agents/agent.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { PluginSupervisor } from '../plugins/plugin-supervisor.ts'
@@ -31,6 +32,28 @@ const health = obj(
       ),
     ),
     plugins: arr(obj({ name: str(), state: str(), reason: opt(str()) }, open)),
+    models: obj(
+      {
+        /** By provider; -1 for no limit. */
+        queues: map(
+          obj(
+            {
+              limit: int(),
+              active: int(),
+              waiting: int(),
+              oldest_wait_ms: int(),
+              oldest_held_ms: int(),
+              stuck: bool(),
+            },
+            open,
+          ),
+        ),
+        /** By `provider/model`, or `provider/*` for all of a provider's. */
+        cooling: map(obj({ class: str(), until: str(), failures: int(), reason: opt(str()) }, open)),
+        usage_error: nullable(str()),
+      },
+      open,
+    ),
     audit: obj({ seq: int() }, open),
   },
   open,
@@ -44,6 +67,7 @@ export type HealthParts = {
   pid: number
   agents: ReadonlyMap<string, Agent>
   supervisors: readonly PluginSupervisor[]
+  router: ModelRouter
   audit: AuditLog
   address: { host: string; port: number } | null
   notReady: string | null
@@ -63,7 +87,43 @@ export function healthOf(parts: HealthParts, isOperator: boolean): Health {
       const reason = isOperator && now.state === 'failed' ? { reason: now.reason } : {}
       return { name: plugin.name, state: now.state, ...reason }
     }),
+    models: modelsHealth(parts.router, parts.clock, isOperator),
     audit: { seq: parts.audit.head.seq },
+  }
+}
+
+/** What a provider said when it failed may name an account: it is for the operator's own socket. */
+function modelsHealth(router: ModelRouter, clock: Clock, isOperator: boolean): Health['models'] {
+  const { limiters, models, ledgerError } = router.health()
+  const cooling = [...models].flatMap(([name, one]) =>
+    one.untilMs === null || one.untilMs <= clock.now() ? [] : [[name, one, one.untilMs] as const],
+  )
+  return {
+    queues: Object.fromEntries(
+      Object.entries(limiters).map(([provider, one]) => [
+        provider,
+        {
+          limit: Number.isFinite(one.limit) ? one.limit : -1,
+          active: one.active,
+          waiting: one.waiting,
+          oldest_wait_ms: Math.round(one.oldestWaitMs),
+          oldest_held_ms: Math.round(one.oldestHeldMs),
+          stuck: one.isStuck,
+        },
+      ]),
+    ),
+    cooling: Object.fromEntries(
+      cooling.map(([name, one, untilMs]) => [
+        name,
+        {
+          class: one.class,
+          until: new Date(untilMs).toISOString(),
+          failures: one.consecutiveFailures,
+          ...(isOperator ? { reason: one.lastError.message } : {}),
+        },
+      ]),
+    ),
+    usage_error: ledgerError === null ? null : isOperator ? ledgerError : 'usage can not be written',
   }
 }
 

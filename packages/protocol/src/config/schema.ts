@@ -67,6 +67,8 @@ const provider = obj({
   api: opt(providerApi),
   headers: opt(map(secretText)),
   models: opt(arr(customModel)),
+  /** Requests at once, all its models together; -1: no limit. 0 is refused: it would wait for ever. */
+  concurrency: opt(int({ minimum: -1, default: -1 })),
   timeouts: opt(
     obj({
       /** Keep-alive bytes count for `idleMs`, not for the first token. */
@@ -107,12 +109,35 @@ const sandbox = obj({
   extraEnv: opt(map(str())),
 })
 
+const modelChoice = obj({
+  provider: str({ minLength: 1 }),
+  model: str({ minLength: 1 }),
+  thinkingLevel: opt(thinkingLevel),
+})
+
+/** Of one day or month of UTC, by everybody it is about together. */
+const limits = {
+  usdPerDay: opt(num({ exclusiveMinimum: 0 })),
+  usdPerMonth: opt(num({ exclusiveMinimum: 0 })),
+  tokensPerDay: opt(int({ minimum: 1 })),
+}
+
+const fallback = obj({
+  passes: opt(int({ minimum: 1, maximum: 10, default: 3 })),
+  failuresPerModel: opt(int({ minimum: 1, maximum: 100, default: 3 })),
+  backoffMs: opt(int({ minimum: 0, maximum: 60_000, default: 500 })),
+  backoffMaxMs: opt(int({ minimum: 0, maximum: 600_000, default: 8000 })),
+  hardCooldownMs: opt(int({ minimum: 1000, default: 300_000 })),
+  softCooldownMs: opt(int({ minimum: 1000, default: 60_000 })),
+  maxCooldownMs: opt(int({ minimum: 1000, default: 21_600_000 })),
+})
+
 const agent = obj({
-  model: obj({
-    provider: str({ minLength: 1 }),
-    model: str({ minLength: 1 }),
-    thinkingLevel: opt(thinkingLevel),
-  }),
+  model: modelChoice,
+  fallbackModels: opt(arr(modelChoice, { maxItems: 16 })),
+  /** What a session may switch to; default: `model` and `fallbackModels`, which have to be among them. */
+  allowModels: opt(arr(modelChoice, { maxItems: 256 })),
+  budget: opt(obj({ ...limits, turnsPerPrompt: opt(int({ minimum: 1, maximum: 100_000, default: 200 })) })),
   tools: arr(str({ minLength: 1 }), { maxItems: 256 }),
   pluginConfigs: opt(map(unsafe<Record<string, unknown>>({ type: 'object' }))),
   workspaceDir: opt(path('Folder that the agent works in; default: below the home')),
@@ -148,12 +173,13 @@ const gateway = obj({
 export const configSchema = obj({
   $schema: opt(str()),
   version: opt(lit(1)),
-  llm: obj({ providers: map(provider) }),
+  llm: obj({ providers: map(provider), fallback: opt(fallback), budget: opt(obj(limits)) }),
   plugins: opt(map(plugin)),
   agents: map(agent),
   gateway: opt(gateway),
 })
 export type ConfigDocument = Static<typeof configSchema>
+export type ModelChoice = Static<typeof modelChoice>
 export type ProviderSection = ConfigDocument['llm']['providers'][string]
 export type PluginSection = NonNullable<ConfigDocument['plugins']>[string]
 export type AgentSection = ConfigDocument['agents'][string]
