@@ -16,7 +16,14 @@ export interface Chain {
   reached(seq: number, prev: string, place: FoundDamage): void
   /** A base follows, which has everything so far in it. */
   restart(): void
-  end(): { records: SessionRecord[]; nextSeq: number; prev: string; untold: FoundDamage[] }
+  end(): {
+    records: SessionRecord[]
+    nextSeq: number
+    prev: string
+    /** What no `damage` record tells yet, and what one does. */
+    untold: FoundDamage[]
+    told: FoundDamage[]
+  }
 }
 
 const MAX_MISSING = 100_000 // a record that claims that more are missing is itself the damage
@@ -87,12 +94,14 @@ export function createChain(): Chain {
     },
     end() {
       setSeqs(damages, open, range(lastSeq + 1, lastSeq + 1 + lostLines))
-      const told = records.flatMap(record => (record.type === 'damage' ? [record] : []))
+      const tellers = records.flatMap(record => (record.type === 'damage' ? [record] : []))
+      const isTold = (damage: FoundDamage) => tellers.some(one => tells(one, damage))
       return {
         records,
         nextSeq: lastSeq + 1 + lostLines,
         prev,
-        untold: damages.filter(damage => !told.some(one => tells(one, damage))),
+        untold: damages.filter(damage => !isTold(damage)),
+        told: damages.filter(isTold),
       }
     },
   }

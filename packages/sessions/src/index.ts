@@ -1,4 +1,5 @@
 export * from './errors.ts'
+export { checkFolder, type FoundProblem, type LogReport } from './files/check.ts'
 export { createFilesStore, type FilesStoreParts } from './files/index.ts'
 export { createFold, type Fold, foldSession } from './fold.ts'
 export { createMemoryStore, createMemoryVault, type MemoryVault } from './memory-store.ts'

@@ -19,6 +19,8 @@ export type LogView = {
   prev: string
   /** Not yet told by a `damage` record. */
   untold: readonly FoundDamage[]
+  /** Still there, or still missing, and told. */
+  told: readonly FoundDamage[]
   /** The parts of segments that make up the history, oldest first. */
   parts: readonly Part[]
   /** Segments from before a whole base, still there. */
@@ -133,7 +135,9 @@ type Base = 'none' | 'whole' | 'partial'
 
 /** A base counts when its last line is whole, when its owner went on behind it, or when somebody relied on it. */
 function baseOf(segment: ParsedSegment, isReliedOn: boolean): Base {
-  const copied = segment.pieces.some(piece => isCopied(piece, segment.epoch))
+  // A base comes before all else: an older line further behind is one that somebody put there.
+  const first = segment.pieces.find(piece => piece.kind === 'record')
+  const copied = first !== undefined && isCopied(first, segment.epoch)
   if (segment.pieces.some(piece => piece.kind === 'base_end')) return 'whole'
   if (!copied) return 'none'
   return ownRecords(segment).length > 0 || isReliedOn ? 'whole' : 'partial'

@@ -64,6 +64,8 @@ export type OpenOptions = {
   signal?: AbortSignal
   /** Called once when the open has to wait for an owner to show itself alive or expire. */
   waiting?: (holder: { owner: string; atMostMs: number }) => void
+  /** Writes the log anew without what is damaged in it, which is in quarantine before. Only `files` has such bytes. */
+  repair?: boolean
 }
 
 export interface SessionStore {

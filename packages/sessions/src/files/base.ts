@@ -3,6 +3,7 @@
  * then `base_end`. Older segments go only when that is durable and the fence held once more.
  */
 import { join } from 'node:path'
+import type { SessionRecord } from '@beige/protocol'
 import type { LogView } from '../log-view.ts'
 import type { Disk } from '../outside.ts'
 import { BASE_END, segmentName } from '../segment-lines.ts'
@@ -11,11 +12,19 @@ import type { SegmentWriter } from './segment-writer.ts'
 
 export const MAX_SEGMENTS = 8
 
-/** False when it could not be written: then the older segments stay what they are. */
-export async function writeBase(writer: SegmentWriter, view: LogView): Promise<boolean> {
+/**
+ * False when it could not be written: then the older segments stay what they are. `repaired`: what does not belong to the
+ * history is left out, so it must be in quarantine before.
+ */
+export async function writeBase(
+  writer: SegmentWriter,
+  view: LogView,
+  what: 'all' | 'repaired',
+): Promise<boolean> {
+  const isWanted = what === 'all' ? isHistory : belongsTo(view)
   const lines = view.parts.flatMap(({ epoch, end, bytes }) =>
     parseSegment(epoch, bytes, end)
-      .pieces.filter(isHistory)
+      .pieces.filter(isWanted)
       .map(piece => withoutNewline(bytes, piece)),
   )
   const isWritten = await writer.writeLines([...lines, Buffer.from(BASE_END)])
@@ -34,6 +43,13 @@ export async function removeSegments(disk: Disk, folder: string, epochs: readonl
 
 function isHistory(piece: Piece): boolean {
   return piece.kind === 'record' || piece.kind === 'bad'
+}
+
+/** Each record of the history once: a second copy of it, or one of a fenced owner, is damage. */
+function belongsTo(view: LogView): (piece: Piece) => boolean {
+  const key = ({ seq, epoch, prev }: SessionRecord) => `${seq} ${epoch} ${prev}`
+  const left = new Set(view.records.map(key))
+  return piece => piece.kind === 'record' && left.delete(key(piece.record))
 }
 
 function withoutNewline(bytes: Uint8Array, piece: Piece): Uint8Array {

@@ -123,13 +123,18 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     const { writer, view, segmentCount } = await takeOver(disk, id, folder, incarnation)
     const damage = view.records.length > 0 || view.untold.length > 0 ? view.untold : [EMPTIED]
     let gone = [...view.obsolete]
-    if (segmentCount - gone.length > MAX_SEGMENTS && (await writeBase(writer, view))) {
-      gone = [...gone, ...view.parts.map(part => part.epoch)]
+    const isRepair = options.repair === true
+    if (isRepair) await quarantine(disk, folder, [...view.told, ...damage])
+    if (isRepair || segmentCount - gone.length > MAX_SEGMENTS) {
+      const isWritten = await writeBase(writer, view, isRepair ? 'repaired' : 'all')
+      if (isWritten) gone = [...gone, ...view.parts.map(part => part.epoch)]
+      if (isRepair && !isWritten)
+        throw fail('storage', { id, what: 'writing it anew', reason: 'see the disk' })
     }
     const log = own(id, writer, view, isKnown ? damage : [])
     if (isKnown && damage.length > 0) {
       try {
-        await quarantine(disk, folder, damage)
+        if (!isRepair) await quarantine(disk, folder, damage)
         await log.append(...damageRecords(damage))
       } catch (error) {
         await log.close()

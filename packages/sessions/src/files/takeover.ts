@@ -34,8 +34,12 @@ export async function takeOver(disk: Disk, id: SessionId, folder: string, owner:
   return { writer, view, segmentCount: segments.length + 1 }
 }
 
-/** Reads the log of somebody who may be writing it. Null when there is no such folder. */
-export async function viewFolder(disk: Disk, folder: string): Promise<LogView | null> {
+/** Reads the log of somebody who may be writing it: `tail` as of `viewLog`. Null when there is no such folder. */
+export async function viewFolder(
+  disk: Disk,
+  folder: string,
+  tail: 'damage' | 'ignore' = 'ignore',
+): Promise<LogView | null> {
   for (let tries = 1; ; tries++) {
     const before = await disk.list(folder)
     if (!before) return null
@@ -43,7 +47,7 @@ export async function viewFolder(disk: Disk, folder: string): Promise<LogView | 
     // The lowest goes first when a base has taken its place, and then what we have read may be neither whole.
     const after = segmentEpochs((await disk.list(folder)) ?? [])
     const isSteady = after[0] === segmentEpochs(before)[0]
-    if (isSteady || tries === MAX_READ_TRIES) return viewLog(segments, { tail: 'ignore' })
+    if (isSteady || tries === MAX_READ_TRIES) return viewLog(segments, { tail })
   }
 }
 
