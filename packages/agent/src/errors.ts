@@ -24,6 +24,21 @@ export const agentErrors = {
     retryable: false,
     advice: 'Give it a task: agent run --session-id {id} "…"',
   },
+  no_session: {
+    says: 'no session is called {id} in {place}',
+    retryable: false,
+    advice: 'See what there is: {see}',
+  },
+  ambiguous_session: {
+    says: '{id} may be any of {candidates}',
+    retryable: false,
+    advice: 'Give more of its id',
+  },
+  no_log: {
+    says: '{path} holds no session log',
+    retryable: false,
+    advice: 'Name a session by its id, its folder, or a segment such as 000001.jsonl in it',
+  },
   session_dir: {
     says: 'the state directory {path} can not be used: {reason}',
     retryable: false,

@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander'
 import type { RawConformanceOptions } from './conformance/exec-options.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
+import { sessionsCommands } from './sessions/commands.ts'
 import { VERSION } from './version.ts'
 
 const EXIT_FAILED = 1
@@ -55,6 +56,10 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
       const { usageCommand } = await import('./usage/usage.ts')
       code = await usageCommand(raw.json === true, world)
     })
+
+  sessionsCommands(root, world, ended => {
+    code = ended
+  })
 
   conformance(root, async raw => {
     const { conformanceExec } = await import('./conformance/exec.ts')

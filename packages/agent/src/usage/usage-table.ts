@@ -1,5 +1,6 @@
 /** Sums of requests, and a table of them for a terminal. Pure. */
 import type { LedgerLine } from '@beige/models'
+import { textTable } from '../text-table.ts'
 
 export type Sums = {
   requests: number
@@ -43,19 +44,7 @@ const HEAD = ['requests', 'failed', 'input', 'output', 'cache read', 'cache writ
 /** The name to the left, numbers to the right; `~` where a part of them was estimated. */
 export function usageTable(title: string, rows: readonly (readonly [string, Sums])[]): string {
   const lines = [[title, ...HEAD], ...rows.map(([name, one]) => [name, ...cellsOf(one)])]
-  const widths = [title, ...HEAD].map((_, column) =>
-    Math.max(...lines.map(line => line[column]?.length ?? 0)),
-  )
-  return lines
-    .map(line =>
-      line
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return textTable(lines, new Set(HEAD.keys().map(column => column + 1)))
 }
 
 function cellsOf(one: Sums): string[] {
