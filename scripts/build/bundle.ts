@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs'
 import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
+const MIGRATIONS = 'packages/sessions/src/postgres/migrations'
 const CONDITIONS = ['beige-source', 'import', 'node', 'default']
 
 /**
@@ -29,6 +30,7 @@ export async function bundleProgram(
     // A sandbox mounts execd from beside the program; `npm run build:execd` makes it.
     const execd = join(root, 'packages/execd/dist')
     if (existsSync(execd)) await cp(execd, join(made, 'execd'), { recursive: true })
+    await cp(join(root, MIGRATIONS), join(made, basename(MIGRATIONS)), { recursive: true })
   }
   await replace(join(folder, 'dist'), made)
 }

@@ -3,4 +3,5 @@ export const OUTSIDE_FILES: readonly string[] = [
   'packages/models/src/node-disk.ts',
   'packages/models/src/system-fetch.ts',
   'packages/sessions/src/node-world.ts',
+  'packages/sessions/src/postgres/migration-files.ts',
 ]

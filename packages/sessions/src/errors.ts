@@ -37,6 +37,42 @@ export const sessionErrors = {
     retryable: true,
     advice: 'Make room on the disk, or see to its permissions and health, then send it again',
   },
+  store_unreachable: {
+    says: 'the database of the sessions can not be reached: {reason}',
+    retryable: true,
+    advice: 'See that it runs and that --store, PGUSER and PGPASSWORD are right, then try again',
+  },
+  store_refused: {
+    says: 'the database of the sessions refused it: {reason}',
+    retryable: false,
+    advice: 'See the log of the database; its schema is brought up to date by: agent sessions migrate',
+  },
+  store_unsafe: {
+    says: 'the database of the sessions runs with {setting}: what it acknowledges may be lost',
+    retryable: false,
+    advice: 'Set it right in postgresql.conf and restart the server',
+  },
+  store_schema: {
+    says: 'the database has schema version {found}, this program needs {needed}',
+    retryable: false,
+    advice:
+      'Bring it up to date: agent sessions migrate --store {store}   (a newer one needs a newer program)',
+  },
+  answer_lost: {
+    says: 'the database did not answer, and whether it did what was asked is not known: {reason}',
+    retryable: true,
+    advice: 'Look whether it happened, then try again',
+  },
+  outcome_unknown: {
+    says: 'session {id}: the database was lost while it was written to; whether the newest records are in is not known',
+    retryable: true,
+    advice: 'Open the session again to see, or send the prompt again with its idempotency key',
+  },
+  self_fenced: {
+    says: 'session {id} was given up: no heartbeat of this process was confirmed for {silentMs} ms',
+    retryable: true,
+    advice: 'Open it again when its store can be reached',
+  },
   bad_record: {
     says: 'session {id}: a record of type {type} can not be written: {reason}',
     retryable: false,

@@ -5,6 +5,13 @@ export { createFold, type Fold, foldSession } from './fold.ts'
 export { createMemoryStore, createMemoryVault, type MemoryVault } from './memory-store.ts'
 export { nodeDisk, systemTicker } from './node-world.ts'
 export * from './outside.ts'
+export {
+  createPostgresShard,
+  createPostgresStore,
+  type PostgresShard,
+  type PostgresShardParts,
+} from './postgres/index.ts'
+export { type Migrated, migratePostgres } from './postgres/migrate.ts'
 export { rowOf } from './session-row.ts'
 export * from './state.ts'
 export * from './store.ts'

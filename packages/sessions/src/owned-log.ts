@@ -1,6 +1,12 @@
 /** A session open for writing, the same for every store: a store only says how a batch of lines becomes durable. */
-import type { Clock, RecordBody, SessionId, SessionRecord } from '@beige/protocol'
-import { isError } from '@beige/protocol'
+import {
+  type Clock,
+  isError,
+  type RecordBody,
+  SESSION_VERSION,
+  type SessionId,
+  type SessionRecord,
+} from '@beige/protocol'
 import { createAppendQueue, type QueuedBody } from './append-queue.ts'
 import { fail } from './errors.ts'
 import { type EncodedRecord, encodeRecord, type PreparedBody, prepareBody } from './record-line.ts'
@@ -12,7 +18,8 @@ export interface LogBackend {
   readonly epoch: number
   /**
    * Makes the lines durable and checks the fence. `encode` may be asked again, for another epoch. Rejects with
-   * `storage` (nothing is acknowledged, a later try may succeed) or `session_superseded` (never again).
+   * `storage` (nothing of it is durable, a later try may succeed), or for ever with `session_superseded`,
+   * `outcome_unknown` or `self_fenced`.
    */
   commit(encode: (epoch: number) => readonly EncodedRecord[]): Promise<void>
   /** Lets the next owner in at once. Never rejects: an owner that can not say so is found out by its expiry. */
@@ -33,15 +40,29 @@ export type OwnedLogParts = {
   ended(): void
 }
 
-export function createOwnedLog(parts: OwnedLogParts): SessionLog {
+/** After these this process does not own the session, or can not know what is in it. */
+const LOSING = ['session_superseded', 'outcome_unknown', 'self_fenced'] as const
+
+export type OwnedLog = SessionLog & {
+  /** Gives the session up without a word to its store; every append from now on rejects with `error`. */
+  lose(error: unknown): void
+}
+
+export function createOwnedLog(parts: OwnedLogParts): OwnedLog {
   const { id, backend, clock } = parts
   const records = [...parts.records]
   let { nextSeq, prev } = parts
-  let superseded: unknown = null
+  const lost = new AbortController()
   let closing: Promise<void> | null = null
 
+  function lose(error: unknown): void {
+    if (lost.signal.aborted) return
+    lost.abort(error)
+    parts.ended()
+  }
+
   async function commit(bodies: readonly QueuedBody[]): Promise<readonly SessionRecord[]> {
-    if (superseded) throw superseded
+    lost.signal.throwIfAborted()
     let encoded: readonly EncodedRecord[] = []
     try {
       await backend.commit(epoch => {
@@ -49,10 +70,7 @@ export function createOwnedLog(parts: OwnedLogParts): SessionLog {
         return encoded
       })
     } catch (error) {
-      if (isError(error, 'session_superseded')) {
-        superseded = error
-        parts.ended()
-      }
+      if (isError(error, ...LOSING)) lose(error)
       throw error
     }
     const batch = encoded.map(one => one.record)
@@ -66,7 +84,7 @@ export function createOwnedLog(parts: OwnedLogParts): SessionLog {
 
   async function close(): Promise<void> {
     await queue.idle()
-    if (superseded) return
+    if (lost.signal.aborted) return
     await backend.release()
     parts.ended()
   }
@@ -78,6 +96,8 @@ export function createOwnedLog(parts: OwnedLogParts): SessionLog {
     },
     records,
     damage: parts.damage,
+    lost: lost.signal,
+    lose,
     append: async (...bodies) => {
       if (closing) throw fail('closed', { id })
       const at = clock.now()
@@ -87,6 +107,14 @@ export function createOwnedLog(parts: OwnedLogParts): SessionLog {
       closing ??= close()
       return closing
     },
+  }
+}
+
+/** A newer format is not read, since what it means is not known. */
+export function checkVersion(id: SessionId, records: readonly SessionRecord[]): void {
+  const session = records.find(record => record.type === 'session')
+  if (session && session.version > SESSION_VERSION) {
+    throw fail('version', { id, version: session.version, supported: SESSION_VERSION })
   }
 }
 

@@ -20,10 +20,13 @@ export interface SessionLog {
   readonly damage: readonly Damage[]
   /**
    * Appends in order and resolves when all of them are durable. Concurrent calls share one sync (group commit).
-   * Rejects with `storage` when nothing of this call became durable, `session_superseded` when another owner took over;
-   * then nothing may be acknowledged or acted upon.
+   * Rejects with `storage` when nothing of this call became durable. With `session_superseded` (another owner took
+   * over), `outcome_unknown` (the database was lost in the middle) or `self_fenced` the session is lost here and must be
+   * opened again. In every case nothing may be acknowledged or acted upon.
    */
   append(...bodies: readonly RecordBody[]): Promise<readonly SessionRecord[]>
+  /** Aborted, with the error that appends reject with, once the session is lost here. Not by `close`. */
+  readonly lost: AbortSignal
   /** Ends ownership; graceful. Idempotent. */
   close(): Promise<void>
 }

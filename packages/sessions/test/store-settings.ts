@@ -5,8 +5,11 @@ import { join } from 'node:path'
 import { createFilesStore } from '../src/files/index.ts'
 import { createMemoryStore, createMemoryVault } from '../src/memory-store.ts'
 import { nodeDisk } from '../src/node-world.ts'
+import { createPostgresStore } from '../src/postgres/index.ts'
+import { migratePostgres } from '../src/postgres/migrate.ts'
 import type { SessionStore } from '../src/store.ts'
 import { createManualTime, type ManualTime } from './manual-time.ts'
+import { createRealTime } from './real-time.ts'
 import { seededRandom } from './sample-records.ts'
 
 /** One process: paused, it neither beats nor comes back before it is thawed. */
@@ -38,6 +41,12 @@ export const storeSettings: Readonly<Record<string, () => Promise<StoreSetting>>
       },
     }
   },
+}
+
+/** In a database of its own. */
+export async function postgresSetting(url: string): Promise<StoreSetting> {
+  await migratePostgres(url)
+  return settingOf(createRealTime(), parts => createPostgresStore({ ...parts, url }))
 }
 
 type Given = Pick<Parameters<typeof createMemoryStore>[0], 'clock' | 'random'> & {

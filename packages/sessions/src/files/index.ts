@@ -2,9 +2,7 @@
 import { join } from 'node:path'
 import {
   type Clock,
-  isError,
   isSessionId,
-  messageOf,
   type Random,
   SESSION_VERSION,
   type SessionId,
@@ -14,8 +12,9 @@ import type { FoundDamage } from '../chain.ts'
 import { fail } from '../errors.ts'
 import { newIncarnation } from '../incarnation.ts'
 import { nodeDisk, systemTicker } from '../node-world.ts'
+import { createOpenSessions, storageError } from '../open-sessions.ts'
 import type { Disk, SessionWorld, Ticker } from '../outside.ts'
-import { createOwnedLog, prepareAll } from '../owned-log.ts'
+import { checkVersion, createOwnedLog, prepareAll } from '../owned-log.ts'
 import type { PreparedBody } from '../record-line.ts'
 import { segmentName } from '../segment-lines.ts'
 import { emptyRow, moveRow, type RowState } from '../session-row.ts'
@@ -44,8 +43,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
   const watch = createHolderWatch(place)
   const listing = createListing(place)
   const trash = createTrash(place)
-  /** Null while it is being opened. */
-  const open = new Map<SessionId, SessionLog | null>()
+  const open = createOpenSessions<SessionLog>(incarnation)
 
   function own(
     id: SessionId,
@@ -68,34 +66,12 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       },
       ended() {
         heartbeat.end()
-        open.delete(id)
+        open.forget(id)
         if (row.row.updatedAt > 0) listing.put(row.row)
       },
     })
     heartbeat.begin()
     return log
-  }
-
-  /** One opening of an id at a time in this process. */
-  async function claimed<T extends SessionLog | null>(
-    id: SessionId,
-    signal: AbortSignal | undefined,
-    become: () => Promise<T>,
-  ): Promise<T> {
-    if (open.has(id)) throw fail('session_busy', { id, owner: incarnation })
-    open.set(id, null)
-    try {
-      const log = await become()
-      if (log) open.set(id, log)
-      else open.delete(id)
-      return log
-    } catch (error) {
-      open.delete(id)
-      if (signal?.aborted) throw error
-      // Whoever was faster than we is the owner; we never were.
-      if (isError(error, 'session_superseded')) throw fail('session_busy', { id, owner: 'another' }, error)
-      throw storageError(id, 'opening it', error)
-    }
   }
 
   async function createAfresh(id: SessionId, bodies: readonly PreparedBody[]): Promise<SessionLog | null> {
@@ -150,7 +126,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       const { id } = first
       if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })
       const bodies = prepareAll(id, [{ ...first, type: 'session', version: SESSION_VERSION }, ...more])
-      return claimed(id, undefined, async () => {
+      return open.claim(id, undefined, async () => {
         const log = await createAfresh(id, bodies)
         if (log) return log
         if (await wasMade(id, await startOf(id))) throw fail('exists', { id })
@@ -172,7 +148,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       const start = await startOf(id)
       if (!start || !(await wasMade(id, start))) throw fail('not_found', { id })
       checkVersion(id, start.records)
-      return claimed(id, options.signal, () => takeSession(id, options, true))
+      return open.claim(id, options.signal, () => takeSession(id, options, true))
     },
     exists: async id => wasMade(id, await startOf(id)),
     async read(id) {
@@ -192,7 +168,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
         if ((await trash.list()).some(entry => entry.id === id)) return
         throw fail('not_found', { id })
       }
-      await claimed(id, undefined, async () => {
+      await open.claim(id, undefined, async () => {
         const folder = join(root, id)
         await watch.untilFree(id, folder, {})
         const { writer } = await takeOver(disk, id, folder, incarnation)
@@ -211,7 +187,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     },
     emptyTrash: time => trash.empty(time),
     async close() {
-      await Promise.all([...open.values()].map(log => log?.close()))
+      await open.closeAll()
       await listing.close()
       await heartbeat.close()
     },
@@ -221,18 +197,6 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
 
 /** Records that change what a listing shows; the others move only `updatedAt`, which the end writes. */
 const LISTED: ReadonlySet<string> = new Set(['session', 'prompt', 'run_end', 'setting'])
-
-/** Errors of the disk as ours; those that are ours already stay what they are. */
-function storageError(id: SessionId, what: string, error: unknown): unknown {
-  return isError(error) ? error : fail('storage', { id, what, reason: messageOf(error) }, error)
-}
-
-function checkVersion(id: SessionId, records: readonly SessionRecord[]): void {
-  const session = records.find(record => record.type === 'session')
-  if (session && session.version > SESSION_VERSION) {
-    throw fail('version', { id, version: session.version, supported: SESSION_VERSION })
-  }
-}
 
 const EMPTIED: FoundDamage = {
   segment: segmentName(1),

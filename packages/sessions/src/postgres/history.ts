@@ -1,0 +1,38 @@
+/** Stored lines to one history: which are records, what is damaged or missing (design page "Sessions", Opening any log). */
+import type { SessionRecord } from '@beige/protocol'
+import { createChain, type FoundDamage } from '../chain.ts'
+import { decodeRecord, lineHash } from '../record-line.ts'
+import type { History, StoredLine } from './tables.ts'
+
+export type StoredHistory = {
+  records: readonly SessionRecord[]
+  nextSeq: number
+  prev: string
+  untold: readonly FoundDamage[]
+}
+
+export function viewHistory({ head, lines }: History): StoredHistory {
+  const chain = createChain()
+  const decoded = lines.map(recordIn)
+  for (const [index, line] of lines.entries()) {
+    const record = decoded[index]
+    if (record)
+      chain.record(record, lineHash(line.line), placeOf(line, 'out of order'), decoded[index + 1] ?? null)
+    else chain.damaged(placeOf(line, 'unreadable'))
+  }
+  const end = { seq: head.lastSeq + 1, epoch: head.epoch, line: new Uint8Array(0) }
+  chain.reached(head.lastSeq, head.prev, placeOf(end, 'missing'))
+  const view = chain.end()
+  return { ...view, nextSeq: head.lastSeq + 1, prev: view.nextSeq > head.lastSeq + 1 ? view.prev : head.prev }
+}
+
+/** Null also for a record that was put where another one belongs. */
+function recordIn({ seq, epoch, line }: StoredLine): SessionRecord | null {
+  const record = decodeRecord(line)
+  return record?.seq === seq && record.epoch === epoch ? record : null
+}
+
+/** `offset` is the row's `seq`, which names it as an offset names bytes of a file. */
+function placeOf({ seq, line }: StoredLine, reason: string): FoundDamage {
+  return { segment: 'records', offset: seq, length: line.length, seqs: [], reason, bytes: line }
+}
