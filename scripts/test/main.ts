@@ -1,5 +1,5 @@
 /**
- * `npm test`: builds what tests start (execd, the bundles), then runs every test of the repository. Words after `--`
+ * `npm test`: builds what tests start (execd, the bundles, the one-file agent), then runs every test of the repository. Words after `--`
  * pick the test files whose path holds one of them. The last lines are node:test's totals.
  */
 import { existsSync } from 'node:fs'
@@ -19,6 +19,12 @@ await build('bundles', 'scripts/build/main.ts', [
   process.execPath,
   '--conditions=beige-source',
   'scripts/build/main.ts',
+])
+
+await build('one-file agent', 'scripts/build/binary.ts', [
+  process.execPath,
+  '--conditions=beige-source',
+  'scripts/build/binary.ts',
 ])
 
 const tree = readTree(root)

@@ -26,7 +26,9 @@ import {
 } from '@beige/test-support'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-const ARGV: readonly string[] = [process.execPath, '--conditions=beige-source', MAIN]
+const BINARY = process.env.BEIGE_TEST_AGENT
+// The command from its source, or the one file that is named.
+const ARGV: readonly string[] = BINARY ? [BINARY] : [process.execPath, '--conditions=beige-source', MAIN]
 const CLEAN_UP_MS = 60_000
 const DEADLINE_MS = 60_000 // generous: it only says that a test hangs
 
