@@ -1,6 +1,14 @@
 /** Opens the one session that `run` or `serve` is about: router, store, sandbox and host out of the options. */
 import { createLocks, createPipeline, readContextFiles, systemPrompt, toolset } from '@beige/harness'
-import { createHost, type LiveSession, type MakeSetup, type SessionSetup, type Viewer } from '@beige/host'
+import {
+  createHost,
+  type LiveSession,
+  type MakeSetup,
+  type NewSession,
+  type SessionHost,
+  type SessionSetup,
+  type Viewer,
+} from '@beige/host'
 import {
   createModelRouter,
   type FallbackNumbers,
@@ -8,6 +16,7 @@ import {
   takeProviderVariables,
   warmUp,
 } from '@beige/models'
+import type { SessionId } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
@@ -20,24 +29,43 @@ import { whichSession } from './which-session.ts'
 
 const REACH_MS = 10_000 // for an endpoint elsewhere to say where its workspace lies
 
-export type AgentSession = {
-  live: LiveSession
-  /** Ends the run, the sandbox and the session. Rejects where something could not be ended. */
+export type AgentHost = {
+  host: SessionHost
+  /** The one that the options name, or a new one. */
+  sessionId(): Promise<SessionId>
+  /** What a session begins with. */
+  fresh(): NewSession
+  /** Ends the runs, the sandboxes and the sessions. Rejects where something could not be ended. */
   close(reason: unknown): Promise<void>
 }
 
-export type AgentSessionParts = {
+export type AgentHostParts = {
   options: AgentOptions
   world: ProcessWorld
-  /** Attached before anything happens. */
-  viewer: Viewer
   /** What becomes of a run that was cut off. */
   openRun: (state: SessionState) => SessionSetup['openRun']
+  idleReleaseMs?: number
 }
 
-/** Throws `no_route` and `unknown_model` of a new session before anything is made. */
-export async function openAgentSession(parts: AgentSessionParts): Promise<AgentSession> {
-  const { options, world, viewer } = parts
+export type AgentSession = {
+  live: LiveSession
+  close: AgentHost['close']
+}
+
+/** Opens the one session that the options name; `viewer` is attached before anything happens. */
+export async function openAgentSession(parts: AgentHostParts & { viewer: Viewer }): Promise<AgentSession> {
+  const { host, sessionId, fresh, close } = await openAgentHost(parts)
+  try {
+    return { live: await host.session(await sessionId(), fresh(), parts.viewer), close }
+  } catch (error) {
+    await close(error)
+    throw error
+  }
+}
+
+/** Throws `no_route` and `unknown_model` of new sessions before anything is made. */
+export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
+  const { options, world } = parts
   const { clock, random } = world
   await refuseWorkspaceOfRoot(options, world.cwd)
   const router = await createModelRouter({
@@ -61,25 +89,28 @@ export async function openAgentSession(parts: AgentSessionParts): Promise<AgentS
   const store = options.persistent
     ? createFilesStore({ root: options.sessionDir, clock, random })
     : createMemoryStore({ clock, random })
-  const id = await whichSession(options, world.cwd, store, world)
-  // A session that is there may have a model of its own, which its first record says.
-  const fixed = options.modelFlag !== null || !(await store.exists(id))
-  const model = fixed ? modelNamed(router, options.modelFlag ?? options.model) : null
-
   const host = createHost({
     store,
     clock,
     random,
     makeSetup: setupOf(parts, router),
-    waiting: (_id, atMostMs) =>
+    ...(parts.idleReleaseMs === undefined ? {} : { idleReleaseMs: parts.idleReleaseMs }),
+    waiting: (id, atMostMs) =>
       world.stderr.write(
         `session ${id} was not closed by its last owner; waiting ${Math.ceil(atMostMs / 1000)} s to see that it is gone\n`,
       ),
   })
   try {
-    const fresh = { cwd: world.cwd, ...(model ? { model: `${model.provider}/${model.id}` } : {}) }
-    const live = await host.session(id, fresh, viewer)
-    return { live, close: reason => close(host, reason) }
+    const id = await whichSession(options, world.cwd, store, world)
+    // A session that is there may have a model of its own, which its first record says.
+    const fixed = options.modelFlag !== null || !(await store.exists(id))
+    const model = fixed ? modelNamed(router, options.modelFlag ?? options.model) : null
+    return {
+      host,
+      sessionId: async () => id,
+      fresh: () => ({ cwd: world.cwd, ...(model ? { model: `${model.provider}/${model.id}` } : {}) }),
+      close: reason => close(host, reason),
+    }
   } catch (error) {
     await close(host, error)
     throw error
@@ -97,7 +128,7 @@ function fallbackOf({ retry }: AgentOptions): Partial<FallbackNumbers> {
   }
 }
 
-function setupOf({ options, world, openRun }: AgentSessionParts, router: ModelRouter): MakeSetup {
+function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRouter): MakeSetup {
   const { clock } = world
   const tools = toolset('coding')
   const pipeline = createPipeline({

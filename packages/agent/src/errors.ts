@@ -13,6 +13,28 @@ export const agentErrors = {
     retryable: false,
     advice: 'Send one command a line',
   },
+  bad_request: { says: 'bad request: {reason}', retryable: false, advice: 'Send one JSON object at a time' },
+  line_too_large: {
+    says: 'a line is longer than {maxBytes} bytes',
+    retryable: false,
+    advice: 'Send less at once',
+  },
+  token_file: {
+    says: 'the token file {path} can not be used: {reason}',
+    retryable: false,
+    advice: 'Mode 0600, one token a line: TOKEN [drive|view] [name]. Another file: --auth-token-file',
+  },
+  plaintext: {
+    says: '{address} is reachable from elsewhere, and the token would travel in the clear',
+    retryable: false,
+    advice: 'Use --tls-listen, a loopback address, or --allow-plaintext',
+  },
+  listen: { says: 'can not listen at {place}: {reason}', retryable: false, advice: 'Choose another place' },
+  tls: {
+    says: 'certificate {cert} and key {key} can not be used: {reason}',
+    retryable: false,
+    advice: 'PEM files that belong together: --tls-cert, --tls-key',
+  },
   no_sandbox: {
     says: 'no sandbox works here: docker: {docker}; bubblewrap: {bubblewrap}',
     retryable: false,

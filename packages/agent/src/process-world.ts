@@ -6,7 +6,7 @@ export type ProcessWorld = {
   env: Record<string, string | undefined>
   cwd: string
   stdin: NodeJS.ReadableStream
-  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number; writableLength?: number }
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
   clock: Clock
   random: Random

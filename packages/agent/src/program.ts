@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander'
 import type { RawConformanceOptions } from './conformance/exec-options.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
+import type { RawServeOptions } from './serve/serve-options.ts'
 import { sessionsCommands } from './sessions/commands.ts'
 import { VERSION } from './version.ts'
 
@@ -39,11 +40,15 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
       code = await runCommand(tasks, raw, world)
     })
 
-  shared(
-    root.command('serve').description('The serve protocol on stdin and stdout, one JSON object a line.'),
-  ).action(async (raw: RawOptions) => {
-    const { serveStdio } = await import('./serve/stdio.ts')
-    code = await serveStdio(raw, world)
+  serveFlags(
+    shared(
+      root
+        .command('serve')
+        .description('The serve protocol on stdin and stdout, or on listeners that share it.'),
+    ),
+  ).action(async (raw: RawOptions & RawServeOptions) => {
+    const { serveCommand } = await import('./serve/serve.ts')
+    code = await serveCommand(raw, world)
   })
 
   root
@@ -128,6 +133,49 @@ function shared(command: Command): Command {
     .option('--system-prompt <text>', 'replaces the built-in one (AI_AGENT_SYSTEM_PROMPT)')
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }
+
+function serveFlags(command: Command): Command {
+  return command
+    .option('--listen <address>', 'IP:PORT, loopback only (AI_AGENT_LISTEN)')
+    .option('--tls-listen <address>', 'IP:PORT with TLS (AI_AGENT_TLS_LISTEN)')
+    .option('--tls-cert <file>', 'PEM, read again when it changes (AI_AGENT_TLS_CERT)')
+    .option('--tls-key <file>', 'PEM (AI_AGENT_TLS_KEY)')
+    .option('--listen-uds <path>', 'a Unix socket (AI_AGENT_LISTEN_UDS)')
+    .option('--listen-uds-mode <octal>', 'its mode, 0600 (AI_AGENT_LISTEN_UDS_MODE)')
+    .option(
+      '--auth-token-file <file>',
+      'bearer tokens, serve-tokens in the state directory (AI_AGENT_AUTH_TOKEN_FILE)',
+    )
+    .option('--require-token', 'a token from the same user on loopback too')
+    .option('--allow-plaintext', 'other addresses than loopback without TLS')
+    .option(
+      '--allow-host <name>',
+      'host name that may be asked for, .suffix for a domain, may be repeated (AI_AGENT_ALLOW_HOST)',
+      several,
+    )
+    .option(
+      '--allow-origin <origin>',
+      'web origin that may connect, may be repeated (AI_AGENT_ALLOW_ORIGIN)',
+      several,
+    )
+    .option('--max-connections <n>', 'at a time, 1024 (AI_AGENT_MAX_CONNECTIONS)')
+    .option(
+      '--session-idle-timeout <s>',
+      'a session that nobody needs is released, 3600, 0 never (AI_AGENT_SESSION_IDLE_TIMEOUT)',
+    )
+    .option('--drain-grace <s>', 'how long runs may go on at the end, 0 (AI_AGENT_DRAIN_GRACE)')
+    .option('--approve <mode>', 'ask before: off, writes, all, tools:a,b (AI_AGENT_APPROVE)')
+    .option('--approval-timeout <s>', 'unanswered means no, 300, 0 never (AI_AGENT_APPROVAL_TIMEOUT)')
+    .addHelpText('after', serveExamples)
+}
+
+const serveExamples = `
+Examples:
+  agent serve --listen 127.0.0.1:7777
+  curl -s 127.0.0.1:7777/_beyond/agent?session_id=one -H 'Content-Type: application/json' -d '{"type":"prompt","message":"hi"}'
+  curl -sN 127.0.0.1:7777/_beyond/agent?session_id=one -H 'Accept: text/event-stream'
+  agent serve --listen-uds /run/user/1000/agent.sock --approve writes
+`
 
 function failed(error: unknown, argv: readonly string[], world: ProcessWorld): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE

@@ -11,7 +11,11 @@ export type StopSignals = {
   dispose(): void
 }
 
-export function stopSignals(world: Pick<ProcessWorld, 'onSignal' | 'onOutputClosed' | 'exit'>): StopSignals {
+/** `hangUp`: SIGHUP calls it and ends nothing, as is the custom of servers. */
+export function stopSignals(
+  world: Pick<ProcessWorld, 'onSignal' | 'onOutputClosed' | 'exit'>,
+  options: { hangUp?: () => void } = {},
+): StopSignals {
   const controller = new AbortController()
   let stopped: Stopped | null = null
   const stop = (first: Stopped, what: string) => {
@@ -19,6 +23,7 @@ export function stopSignals(world: Pick<ProcessWorld, 'onSignal' | 'onOutputClos
     controller.abort(new DOMException(what, 'AbortError'))
   }
   const offSignal = world.onSignal(name => {
+    if (name === 'SIGHUP' && options.hangUp) return options.hangUp()
     const exitCode = 128 + constants.signals[name]
     if (stopped) world.exit(exitCode)
     stop({ by: 'signal', exitCode }, `stopped by ${name}`)

@@ -76,11 +76,11 @@ test('what is no command is answered, and the session goes on', async () => {
   const lines: readonly [string | Buffer, string][] = [
     ['{"type":', 'bad_request'],
     [Buffer.from([0xff, 0xfe, 0x00]), 'bad_request'],
-    ['[1]', 'unknown_command'],
-    ['null', 'unknown_command'],
+    ['[1]', 'bad_request'],
+    ['null', 'bad_request'],
     ['{"type":"shout","id":"x"}', 'unknown_command'],
     ['{"type":"prompt"}', 'bad_request'],
-    [JSON.stringify({ type: 'prompt', message: 'm'.repeat(9 * 1024 * 1024) }), 'bad_request'],
+    [JSON.stringify({ type: 'prompt', message: 'm'.repeat(9 * 1024 * 1024) }), 'too_large'],
     ['{"type":"get_messages","limit":0}', 'bad_request'],
   ]
   for (const [line] of lines) {

@@ -9,6 +9,8 @@ import type { Viewer } from './viewers/viewer.ts'
 
 export interface Connection {
   readonly live: LiveSession
+  /** What `origin.viewer` of frames calls it; null once it is closed. */
+  readonly attachmentId: string | null
   /** Takes one command as it came off the wire. Answers by frames, never throws. */
   handle(command: unknown): Promise<void>
   /** A frame for this connection alone. */
@@ -46,6 +48,9 @@ export async function connect({ host, viewer, id, fresh, ask }: ConnectParts): P
   return {
     get live() {
       return live
+    },
+    get attachmentId() {
+      return live.frames.attachmentOf(viewer)?.id ?? null
     },
     handle: command => live.handle(command, viewer, movable),
     private: frame => live.frames.private(viewer, frame),

@@ -71,6 +71,7 @@ const WIRE_CODES: Readonly<Record<string, ServeCode>> = {
   bad_record: 'bad_request',
   bad_value: 'bad_request',
   bad_line: 'bad_request',
+  line_too_large: 'too_large',
   interrupted: 'aborted',
   unknown_model: 'no_route',
   no_sandbox: 'exec',

@@ -2,43 +2,48 @@
  * `agent serve` without a listener: commands in on stdin, frames out on stdout, one JSON object a line each; nothing
  * else is ever on stdout. At the end of stdin what was read is answered, a run in flight is aborted and recorded.
  */
-import { refusal, type Viewer } from '@beige/host'
-import { messageOf } from '@beige/protocol'
-import { openAgentSession } from '../agent-session.ts'
+import { type Connection, connect, refusal, type Viewer } from '@beige/host'
+import { MAX_COMMAND_BYTES } from '@beige/protocol'
+import { openAgentHost } from '../agent-session.ts'
 import { fail } from '../errors.ts'
-import { agentOptions, type RawOptions } from '../options.ts'
+import type { AgentOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import { stopSignals } from '../stop-signals.ts'
+import { parseCommand } from './body.ts'
 import { lines } from './lines.ts'
+import { runsEnded } from './run-ends.ts'
+import type { ServeOptions } from './serve-options.ts'
 
-const MAX_COMMAND_BYTES = 8 * 1024 * 1024
-
-export async function serveStdio(raw: RawOptions, world: ProcessWorld): Promise<number> {
-  const options = agentOptions(raw, world)
+export async function serveStdio(
+  options: AgentOptions,
+  serve: ServeOptions,
+  world: ProcessWorld,
+): Promise<number> {
   const stop = stopSignals(world)
+  const { stdout } = world
   const viewer: Viewer = {
     origin: { kind: 'local' },
-    send: frame => void world.stdout.write(`${JSON.stringify(frame)}\n`),
+    send: (_frame, text) => void stdout.write(`${text}\n`),
+    buffered: () => stdout.writableLength ?? 0,
   }
   const answers = new Set<Promise<void>>()
   try {
-    const { live, close } = await openAgentSession({ options, world, viewer, openRun: () => 'resume' })
+    const agent = await openAgentHost({ options, world, openRun: () => 'resume' })
     try {
+      const id = await agent.sessionId()
+      const connection = await connect({ host: agent.host, viewer, id, fresh: agent.fresh(), ask: {} })
+      stdout.on('drain', connection.drained)
       for await (const line of lines(world.stdin, MAX_COMMAND_BYTES, stop.signal)) {
-        const parsed = parseLine(line)
-        if (!parsed.ok) {
-          live.frames.private(viewer, { ...refusal(parsed.error), command: '' })
-          continue
-        }
-        const answer = live.handle(parsed.value, viewer)
+        const answer = handled(connection, line)
         answers.add(answer)
         answer.finally(() => answers.delete(answer))
       }
       const { aborted, reason } = stop.signal
-      live.stop(aborted ? reason : new DOMException('stdin was closed', 'AbortError'))
+      if (!aborted) await runsEnded(agent.host, serve.drainGraceMs, world.clock)
+      connection.live.stop(aborted ? reason : new DOMException('stdin was closed', 'AbortError'))
       await Promise.all(answers)
     } finally {
-      await close(new DOMException('the server stops', 'AbortError'))
+      await agent.close(new DOMException('the server stops', 'AbortError'))
     }
     return stop.stopped()?.exitCode ?? 0
   } finally {
@@ -46,14 +51,12 @@ export async function serveStdio(raw: RawOptions, world: ProcessWorld): Promise<
   }
 }
 
-type Parsed = { ok: true; value: unknown } | { ok: false; error: unknown }
-
-function parseLine(line: string | null): Parsed {
-  if (line === null)
-    return { ok: false, error: fail('bad_line', { reason: `longer than ${MAX_COMMAND_BYTES} bytes` }) }
-  try {
-    return { ok: true, value: JSON.parse(line) }
-  } catch (error) {
-    return { ok: false, error: fail('bad_line', { reason: messageOf(error) }, error) }
+async function handled(connection: Connection, line: string | null): Promise<void> {
+  if (line === null) {
+    const problem = fail('line_too_large', { maxBytes: MAX_COMMAND_BYTES })
+    return connection.private({ ...refusal(problem), command: '' })
   }
+  const body = parseCommand(Buffer.from(line))
+  if (body.ok) return connection.handle(body.value)
+  connection.private({ ...refusal(fail('bad_line', { reason: body.message })), command: '' })
 }
