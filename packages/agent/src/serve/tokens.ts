@@ -1,6 +1,7 @@
 /** The file of bearer tokens: one a line, `TOKEN [drive|view] [name]`. Read again whenever it has changed. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { messageOf, type Random } from '@beige/protocol'
 import { fail } from '../errors.ts'
 
@@ -58,6 +59,7 @@ export function openTokens(path: string, random: Random, warn: (text: string) =>
 function create(path: string, random: Random): void {
   const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url')
   try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(path, `${token} drive\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return
