@@ -61,6 +61,11 @@ export const agentErrors = {
     retryable: false,
     advice: 'Name a session by its id, its folder, or a segment such as 000001.jsonl in it',
   },
+  export: {
+    says: '{path} can not be written: {reason}',
+    retryable: false,
+    advice: 'Name another file: agent export SESSION OUT, or - for stdout',
+  },
   session_dir: {
     says: 'the state directory {path} can not be used: {reason}',
     retryable: false,

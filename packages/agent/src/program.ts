@@ -6,7 +6,7 @@ import type { RawConformanceOptions } from './conformance/exec-options.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
 import type { RawServeOptions } from './serve/serve-options.ts'
-import { sessionsCommands } from './sessions/commands.ts'
+import { exportCommands, sessionsCommands } from './sessions/commands.ts'
 import { VERSION } from './version.ts'
 
 const EXIT_FAILED = 1
@@ -62,9 +62,11 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
       code = await usageCommand(raw.json === true, world)
     })
 
-  sessionsCommands(root, world, ended => {
-    code = ended
-  })
+  const ended = (exitCode: number) => {
+    code = exitCode
+  }
+  sessionsCommands(root, world, ended)
+  exportCommands(root, world, ended)
 
   conformance(root, async raw => {
     const { conformanceExec } = await import('./conformance/exec.ts')

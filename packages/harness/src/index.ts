@@ -1,4 +1,5 @@
 export { CONTEXT_FILE_NAMES, type ContextFile, readContextFiles } from './context-files.ts'
+export { type Diff, unifiedDiff } from './diff.ts'
 export { type SandboxHands, sandboxHands } from './hands.ts'
 export { createJobBook, type JobBook, type JobSettings } from './jobs/job-book.ts'
 export { recordLostJobs } from './jobs/lost-jobs.ts'

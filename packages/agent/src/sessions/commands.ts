@@ -1,5 +1,6 @@
 /** The `sessions` commands as the command line knows them; each loads what it needs when it is called. */
 import { type Command, Option } from 'commander'
+import type { ExportOptions } from '../export/export.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import type { ListOptions } from './list.ts'
 import type { PlaceOptions } from './place.ts'
@@ -70,6 +71,24 @@ export function sessionsCommands(root: Command, world: ProcessWorld, ended: (cod
     .option('--dry-run', 'only say what would go')
     .action(async (raw: GcOptions) => {
       ended(await (await import('./remove.ts')).gcCommand(raw, world))
+    })
+}
+
+/** `agent export`. */
+export function exportCommands(root: Command, world: ProcessWorld, ended: (code: number) => void): void {
+  placed(root.command('export').description('A session as a page, as plain records, or as a session of pi.'))
+    .argument('<session>', SESSION)
+    .argument('[out]', 'the file; - is stdout; none: session-<seconds>.html here')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'html: one page without scripts; jsonl: the records; pi: for pi --session',
+      )
+        .choices(['html', 'jsonl', 'pi'])
+        .default('html'),
+    )
+    .action(async (name: string, out: string | undefined, raw: ExportOptions) => {
+      ended(await (await import('../export/export.ts')).exportCommand(name, out, raw, world))
     })
 }
 

@@ -149,19 +149,12 @@ function callLine(call: CallState, width: number): string {
     0,
   )
   const end = {
-    ms: 0,
+    ms: null,
     isError: finished?.is_error ?? true,
     outcome: finished?.outcome ?? 'unknown',
     outputBytes,
   }
-  const facts = finished
-    ? factsOf(finished.details ?? {}, end)
-        .split('  ')
-        .slice(1)
-        .join('  ') // a log has no durations
-    : call.started
-      ? 'no result'
-      : 'did not start'
+  const facts = finished ? factsOf(finished.details ?? {}, end) : call.started ? 'no result' : 'did not start'
   return lineOf({ name, subject: subjectOf(input), facts }, width)
 }
 

@@ -26,12 +26,12 @@ export function subjectOf(input: unknown): string {
   return `${path}:${from}${typeof limit === 'number' ? `-${from + limit - 1}` : ''}`
 }
 
-/** What came of it. `outputBytes` is of the text that the model reads. */
+/** What came of it. `outputBytes` is of the text that the model reads; `ms` null: nobody took the time. */
 export function factsOf(
   details: Readonly<Record<string, unknown>>,
-  end: { ms: number; isError: boolean; outcome: string; outputBytes: number },
+  end: { ms: number | null; isError: boolean; outcome: string; outputBytes: number },
 ): string {
-  const facts = [duration(end.ms)]
+  const facts = end.ms === null ? [] : [duration(end.ms)]
   const changed = changedLines(details.diff)
   if (end.outcome !== 'done') facts.push(end.outcome)
   else if (typeof details.signal === 'string') facts.push(details.signal)
