@@ -12,7 +12,7 @@ import { callsPerSecond, timeInTurn } from './load.ts'
 import { dockerExecCli, hostSpawn } from './spawned.ts'
 import { COMMAND, callOnce, type Subject } from './subject.ts'
 
-const ROUNDS = 15
+const ROUNDS = 150
 const WARM_UP_CALLS = 5
 const WINDOW_MS = 1500
 const AT_ONCE = [1, 8, 32] as const

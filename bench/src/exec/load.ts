@@ -1,10 +1,7 @@
 /** Measures subjects: one call after the other in turn, and as many at once as are asked for. */
 import { callOnce, type Subject } from './subject.ts'
 
-// In a row, so that most calls do not pay for what the row before left to tidy up: after an exec the engine works on.
-const BLOCK_CALLS = 10
-
-/** Times `rounds` blocks of calls of each; a round has a block of every subject, so that all meet the same machine. */
+/** Times `rounds` calls of each; a round calls every subject once, so that all meet the same machine. */
 export async function timeInTurn(
   subjects: readonly Subject[],
   rounds: number,
@@ -13,11 +10,9 @@ export async function timeInTurn(
   const times = new Map(subjects.map((subject): [Subject, number[]] => [subject, []]))
   for (let round = 0; round < rounds; round += 1) {
     for (const [subject, samples] of times) {
-      for (let call = 0; call < BLOCK_CALLS; call += 1) {
-        const sinceMs = performance.now()
-        await callOnce(subject, signal)
-        samples.push(performance.now() - sinceMs)
-      }
+      const sinceMs = performance.now()
+      await callOnce(subject, signal)
+      samples.push(performance.now() - sinceMs)
     }
   }
   return times
