@@ -1,18 +1,20 @@
 //! Execd's own children. Those that run a command are supervisors and are known here; anything else that lands at us
 //! was a descendant of a supervisor that is gone, belongs to no running command, and is killed.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::sys::child::Program;
-use crate::sys::process::{self, Waited};
+use crate::sys::process::{self, Footing, Stack, Waited};
 
 /// How soon strays are looked for again: they may fork while they are killed.
 const SWEEP_AGAIN: Duration = Duration::from_millis(10);
 const REAP_TIME: Duration = Duration::from_secs(1);
+/// Stacks of ended supervisors that are kept for the next ones.
+const SPARE_STACKS: usize = 2;
 
 #[derive(Default)]
 pub struct Reaper {
@@ -22,7 +24,10 @@ pub struct Reaper {
 
 #[derive(Default)]
 struct State {
-    supervisors: HashSet<i32>,
+    supervisors: HashMap<i32, Footing>,
+    /// Of supervisors that were killed: a command that had not replaced its image yet may still be on them.
+    unsafe_footings: Vec<Footing>,
+    spare_stacks: Vec<Stack>,
     is_sweeping: bool,
 }
 
@@ -31,11 +36,12 @@ impl Reaper {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forks a supervisor. Under the lock, so that no sweep sees it before it is known.
-    pub fn start(&self, program: &Program, control: &OwnedFd, stdio: [BorrowedFd; 3]) -> io::Result<i32> {
+    /// Starts a supervisor. Under the lock, so that no sweep sees it before it is known.
+    pub fn start(&self, program: Program, control: &OwnedFd, stdio: [BorrowedFd; 3]) -> io::Result<i32> {
         let mut state = self.lock();
-        let pid = process::fork_supervisor(program, control, stdio)?;
-        state.supervisors.insert(pid);
+        let stack = state.spare_stacks.pop();
+        let (pid, footing) = process::start_supervisor(program, control, stdio, stack)?;
+        state.supervisors.insert(pid, footing);
         Ok(pid)
     }
 
@@ -48,16 +54,26 @@ impl Reaper {
                 // A command of the same uid can stop its supervisor but not us: we take its children over.
                 Waited::Stopped { pid } => process::kill_child(pid),
                 Waited::Ended { pid, was_killed } => {
-                    let was_supervisor = state.supervisors.remove(&pid);
-                    state.is_sweeping |= was_killed || !was_supervisor;
+                    let footing = state.supervisors.remove(&pid);
+                    state.is_sweeping |= was_killed || footing.is_none();
+                    match footing {
+                        Some(footing) if was_killed => state.unsafe_footings.push(footing),
+                        Some(footing) if state.spare_stacks.len() < SPARE_STACKS => {
+                            state.spare_stacks.push(footing.into_stack());
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
         if state.is_sweeping {
             let strays: Vec<_> =
-                process::children().into_iter().filter(|pid| !state.supervisors.contains(pid)).collect();
+                process::children().into_iter().filter(|pid| !state.supervisors.contains_key(pid)).collect();
             state.is_sweeping = !strays.is_empty();
             strays.into_iter().for_each(process::kill_child);
+        }
+        if !state.is_sweeping {
+            state.unsafe_footings.clear();
         }
         self.calm.notify_all();
         state.is_sweeping.then_some(SWEEP_AGAIN)
@@ -66,7 +82,7 @@ impl Reaper {
     /// Waits until the supervisor is reaped and nothing that was below it is left.
     pub fn wait_gone(&self, supervisor: i32) {
         let mut state = self.lock();
-        while state.supervisors.contains(&supervisor) || state.is_sweeping {
+        while state.supervisors.contains_key(&supervisor) || state.is_sweeping {
             state = self.calm.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -74,13 +90,13 @@ impl Reaper {
     /// Waits until a supervisor that has said its last word is gone from the process table.
     pub fn wait_reaped(&self, supervisor: i32) {
         let state = self.lock();
-        let _ =
-            self.calm.wait_timeout_while(state, REAP_TIME, |state| state.supervisors.contains(&supervisor));
+        let is_there = |state: &mut State| state.supervisors.contains_key(&supervisor);
+        let _ = self.calm.wait_timeout_while(state, REAP_TIME, is_there);
     }
 
     /// For one that does not do as it is told: its children come to us.
     pub fn kill_supervisor(&self, supervisor: i32) {
-        if self.lock().supervisors.contains(&supervisor) {
+        if self.lock().supervisors.contains_key(&supervisor) {
             process::kill_child(supervisor);
         }
     }
@@ -88,7 +104,8 @@ impl Reaper {
     /// At the end of execd: kills whatever is still there.
     pub fn kill_everything(&self) {
         let mut state = self.lock();
-        state.supervisors.clear();
+        let footings = std::mem::take(&mut state.supervisors);
+        state.unsafe_footings.extend(footings.into_values());
         state.is_sweeping = true;
     }
 }

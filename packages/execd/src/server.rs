@@ -110,7 +110,11 @@ fn accept_until_stopped(
         }
         if fds[3].is_ready() || next_expiry.is_some_and(|at| at <= Instant::now()) {
             next_expiry = service.jobs.tend().map(|left| Instant::now() + left);
-            memory::release();
+            // Not between two commands of a client: the next one would fault all of the program in again. Whoever is
+            // connected sees to it when it falls silent.
+            if service.connections.load(Ordering::SeqCst) == 0 {
+                memory::release();
+            }
         }
         if fds[1].is_ready() {
             accept(service, listener);

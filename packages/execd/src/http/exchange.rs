@@ -96,6 +96,11 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// For whoever sends it together with what comes next.
+    pub fn take_unsent(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
     pub fn send_chunk(&mut self, bytes: &[u8]) {
         self.send(format!("{:x}\r\n", bytes.len()).as_bytes());
         self.send(bytes);

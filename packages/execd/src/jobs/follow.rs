@@ -34,14 +34,15 @@ pub fn begin(
         }
     };
     let mut frames = Frames::from(offsets);
-    send_head(exchange);
-    frames.start(&job.key.id, pid);
-    go_on(exchange, job, frames, &watch, time)
+    start(exchange, &mut frames, job, pid);
+    go_on(exchange, job, frames, Some(&watch), time)
 }
 
-pub fn send_head(exchange: &mut Exchange) {
+/// The answer's head and the first frame, to be sent with what follows at once.
+pub fn start(exchange: &mut Exchange, frames: &mut Frames, job: &Job, pid: i32) {
     exchange.start(200, &[("Content-Type", "application/x-ndjson")], None);
-    exchange.flush();
+    frames.begin(exchange.take_unsent());
+    frames.start(&job.key.id, pid);
 }
 
 pub fn watch(job: &Arc<Job>) -> Answer<Arc<Flag>> {
@@ -53,11 +54,12 @@ pub fn watch(job: &Arc<Job>) -> Answer<Arc<Flag>> {
     Ok(flag)
 }
 
+/// A job that has ended needs no `watch`.
 pub fn go_on(
     exchange: &mut Exchange,
     job: &Arc<Job>,
     mut frames: Frames,
-    watch: &Flag,
+    watch: Option<&Flag>,
     time: Option<Duration>,
 ) -> Answer<()> {
     let until = time.and_then(|time| Instant::now().checked_add(time));
@@ -110,7 +112,7 @@ pub fn go_on(
         }
         let mut fds = [
             Interest::hangup(exchange.wire.fd(), frames.has_pending()),
-            if waits_for_job { Interest::read(watch.fd()) } else { Interest::none() },
+            watch.filter(|_| waits_for_job).map_or(Interest::none(), |watch| Interest::read(watch.fd())),
         ];
         let times = [frames.next_heartbeat(), until.filter(|_| last_offsets.is_none())];
         let time = times.into_iter().flatten().min().map(|at| at.saturating_duration_since(Instant::now()));
@@ -118,7 +120,7 @@ pub fn go_on(
             exchange.give_up();
             return Ok(());
         }
-        if fds[1].is_ready() {
+        if let (Some(watch), true) = (watch, fds[1].is_ready()) {
             watch.clear();
         }
     }

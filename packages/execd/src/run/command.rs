@@ -55,7 +55,7 @@ pub fn start(service: &Arc<Service>, request: Request) -> Answer<Command> {
         umask: service.umask,
         open_files: service.open_files,
     };
-    let mut command = spawn(service, &program, request.stdin, request.stdin_open)
+    let mut command = spawn(service, program, request.stdin, request.stdin_open)
         .map_err(|error| fail(Code::Limit, format!("no process can be started: {}", describe(&error))))?;
     command.name = request.command;
     command.cwd = cwd.to_string_lossy().into_owned();
@@ -64,7 +64,7 @@ pub fn start(service: &Arc<Service>, request: Request) -> Answer<Command> {
 
 fn spawn(
     service: &Arc<Service>,
-    program: &Program,
+    program: Program,
     stdin: Option<Vec<u8>>,
     stays_open: bool,
 ) -> io::Result<Command> {

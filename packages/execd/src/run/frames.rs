@@ -28,6 +28,11 @@ impl Frames {
         Frames { cursor: Cursor::from(offsets), pending: Vec::new(), sent: 0, last_frame: Instant::now() }
     }
 
+    /// What goes before the first frame.
+    pub fn begin(&mut self, head: Vec<u8>) {
+        self.pending = head;
+    }
+
     /// Each frame is a chunk of its own.
     fn push(&mut self, frame: &str) {
         self.pending.extend_from_slice(format!("{:x}\r\n{frame}\n\r\n", frame.len() + 1).as_bytes());

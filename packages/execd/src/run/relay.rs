@@ -15,6 +15,8 @@ use crate::sys::process::{Exit, GRACE_MS, ORDER_KILL, ORDER_SWEEP, Report, give_
 const DRAIN: Duration = Duration::from_millis(250);
 /// A supervisor that has not done as it was told by then is killed, and its children come to us.
 const PATIENCE: Duration = Duration::from_millis(GRACE_MS as u64 + 3000);
+/// Of a command that has not yet filled it; a large one is mapped anew for each command.
+const FIRST_READ_BYTES: usize = 4 * 1024;
 const READ_BYTES: usize = 32 * 1024;
 const MAX_PIPE_BYTES: usize = 1024 * 1024; // the kernel's own bound (fs.pipe-max-size)
 
@@ -128,14 +130,11 @@ pub fn relay(
         has_ordered_sweep: false,
         has_wide_pipes: false,
     };
-    let mut buffer = vec![0u8; READ_BYTES];
+    let mut buffer = vec![0u8; FIRST_READ_BYTES];
     loop {
         let now = Instant::now();
-        relay.pass_on_output(&mut buffer);
         relay.hear_supervisor(now);
-        if relay.client >= 0 && relay.cause != Some(Cause::ClientGone) && !relay.sink.flush() {
-            relay.lose_client(now);
-        }
+        relay.pass_on_output(&mut buffer);
         if relay.cause.is_none() && relay.sink.is_killed() {
             relay.stop(Cause::Killed, now);
         }
@@ -143,7 +142,13 @@ pub fn relay(
             relay.stop(Cause::TimedOut, now);
         }
         relay.close_drained(now);
-        if let Some(ended) = relay.take_ended() {
+        let ended = relay.take_ended();
+        // What is left at the end leaves with the end.
+        let has_reader = relay.client >= 0 && relay.cause != Some(Cause::ClientGone);
+        if ended.is_none() && has_reader && !relay.sink.flush() {
+            relay.lose_client(now);
+        }
+        if let Some(ended) = ended {
             if ended.cause.is_some() || relay.has_ordered_sweep {
                 // Whoever had it killed may count what is left.
                 service.reaper.wait_reaped(relay.command.supervisor);
@@ -155,10 +160,12 @@ pub fn relay(
 }
 
 impl Relay<'_> {
-    /// One read of each pipe, so that neither stream runs ahead of the other.
-    fn pass_on_output(&mut self, buffer: &mut [u8]) {
+    /// One read of each pipe, so that neither stream runs ahead of the other; one more behind the command's end, where
+    /// it is likely to find the end of the pipe.
+    fn pass_on_output(&mut self, buffer: &mut Vec<u8>) {
         for from in [Output::Stdout, Output::Stderr] {
-            if self.is_started && self.sink.has_room() {
+            let is_read = self.is_started && self.sink.has_room() && self.read_once(from, buffer);
+            if is_read && self.is_empty && self.sink.has_room() {
                 self.read_once(from, buffer);
             }
         }
@@ -187,7 +194,7 @@ impl Relay<'_> {
     }
 
     /// Whether there was anything.
-    fn read_once(&mut self, from: Output, buffer: &mut [u8]) -> bool {
+    fn read_once(&mut self, from: Output, buffer: &mut Vec<u8>) -> bool {
         let pipe = match from {
             Output::Stdout => &mut self.command.stdout,
             Output::Stderr => &mut self.command.stderr,
@@ -200,13 +207,17 @@ impl Relay<'_> {
                 false
             }
             Ok(Some(size)) => {
-                if size == buffer.len() && !self.has_wide_pipes {
+                let is_full = size == buffer.len();
+                if is_full && size == READ_BYTES && !self.has_wide_pipes {
                     // Much comes: with more room the command and we take turns less often.
                     self.has_wide_pipes = true;
                     [&self.command.stdout, &self.command.stderr].into_iter().flatten().for_each(widen_pipe);
                 }
                 if !self.sink.take(from, &buffer[..size]) {
                     self.stop(Cause::TooMuch, Instant::now());
+                }
+                if is_full {
+                    buffer.resize(READ_BYTES, 0);
                 }
                 true
             }
@@ -225,7 +236,11 @@ impl Relay<'_> {
                     self.end = Some(End::NotStarted(failure));
                     self.is_empty = true;
                 }
-                Some(Report::Exited { status, is_empty }) => {
+                Some(Report::Exited { pid, status, is_empty }) => {
+                    // Of one that ended at once this is the first word.
+                    if !self.is_started {
+                        self.note_start(pid);
+                    }
                     self.end = Some(End::Exit(status));
                     self.is_empty = is_empty;
                 }

@@ -34,8 +34,7 @@ impl Sink for Supervised<'_, '_> {
         self.job.change(|state| state.phase = Phase::Running { pid });
         if let Some(frames) = &mut self.frames {
             // Only now is it sure that this is not an error of the request.
-            follow::send_head(self.exchange);
-            frames.start(&self.job.key.id, pid);
+            follow::start(self.exchange, frames, self.job, pid);
         }
     }
 
@@ -142,8 +141,7 @@ pub fn answer(
     match frames {
         Some(frames) if exchange.is_answered() => {
             // What the reader has not taken yet, from what is held.
-            let watch = follow::watch(job)?;
-            follow::go_on(exchange, job, frames, &watch, None)
+            follow::go_on(exchange, job, frames, None, None)
         }
         Some(_) => end.map(|_| ()),
         None => answer_of(service, exchange, job),

@@ -1,6 +1,6 @@
 //! The only module with `unsafe`: thin, safe functions over the system calls that `std` has no name for.
-//! What runs between `fork` and `exec` is here too (`supervisor`, `child`, `proc_scan`): it neither allocates
-//! nor locks, because a thread that held a lock does not exist in the copy.
+//! What runs as a supervisor and up to `exec` is here too (`supervisor`, `child`, `proc_scan`, `raw`): it neither allocates
+//! nor locks nor writes `errno`, because it is no thread of the memory that it shares.
 #![allow(unsafe_code)]
 
 pub mod child;
@@ -10,6 +10,7 @@ pub mod identity;
 pub mod memory;
 pub mod proc_scan;
 pub mod process;
+mod raw;
 pub mod seccomp;
 pub mod signals;
 pub mod socket;

@@ -1,8 +1,10 @@
-//! Walks /proc for (pid, parent) pairs without allocating, so that a supervisor can use it after `fork`.
+//! Walks /proc for (pid, parent) pairs without allocating and without `errno`, so that a supervisor can use it.
 
 use std::mem::MaybeUninit;
 
 use libc::{c_char, c_int, pid_t};
+
+use super::raw::{self, call};
 
 /// Processes that one look at the tree can hold. A larger one gets SIGTERM in part and SIGKILL in full: every orphan
 /// becomes a direct child, and the kill loop looks again until none is left.
@@ -11,8 +13,7 @@ const DIRENT_NAME_OFFSET: usize = 19; // of struct linux_dirent64, behind ino, o
 
 /// Calls `visit(pid, parent)` for each process that this namespace shows; `false` where /proc shows none.
 pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
-    // SAFETY: a constant, NUL-terminated path; the descriptor is closed below.
-    let proc = unsafe { libc::open(c"/proc".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) };
+    let proc = open(libc::AT_FDCWD, c"/proc".as_ptr(), libc::O_DIRECTORY);
     if proc < 0 {
         return false;
     }
@@ -20,7 +21,9 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
     let mut buffer = [0u8; 8192];
     loop {
         // SAFETY: pointer and length describe the live buffer.
-        let size = unsafe { libc::syscall(libc::SYS_getdents64, proc, buffer.as_mut_ptr(), buffer.len()) };
+        let size = unsafe {
+            call(libc::SYS_getdents64, [proc as usize, buffer.as_mut_ptr() as usize, buffer.len()])
+        };
         if size <= 0 {
             break;
         }
@@ -38,8 +41,7 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
             };
         }
     }
-    // SAFETY: opened above, used by nobody else.
-    unsafe { libc::close(proc) };
+    raw::close(proc);
     has_seen
 }
 
@@ -47,8 +49,7 @@ pub fn each_process(visit: &mut dyn FnMut(pid_t, pid_t)) -> bool {
 pub fn signal_descendants(root: pid_t, signals: &[c_int]) -> bool {
     each_descendant(root, &mut |pid| {
         for signal in signals {
-            // SAFETY: no pointers.
-            unsafe { libc::kill(pid, *signal) };
+            raw::kill(pid, *signal);
         }
     })
 }
@@ -90,6 +91,13 @@ pub fn each_descendant(root: pid_t, visit: &mut dyn FnMut(pid_t)) -> bool {
     has_seen
 }
 
+/// For reading; a negative number where it can not be had. The path ends in NUL.
+fn open(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+    let flags = (flags | libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: the path is live and ends in NUL.
+    unsafe { call(libc::SYS_openat, [folder as usize, path as usize, flags, 0]) as c_int }
+}
+
 fn leading_number(name: &[u8]) -> Option<pid_t> {
     let mut number: pid_t = 0;
     let mut digits = 0;
@@ -105,16 +113,14 @@ fn parent_of(proc: c_int, pid: pid_t) -> Option<pid_t> {
     let mut path = [0u8; 24];
     write_path(&mut path, pid);
     let mut stat = [0u8; 512];
-    // SAFETY: the path ends in NUL (the array is longer than any pid and "/stat"), the buffer is live.
-    let size = unsafe {
-        let file = libc::openat(proc, path.as_ptr() as *const c_char, libc::O_RDONLY | libc::O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let size = libc::read(file, stat.as_mut_ptr().cast(), stat.len());
-        libc::close(file);
-        size
-    };
+    // The path ends in NUL: the array is longer than any pid and "/stat".
+    let file = open(proc, path.as_ptr().cast(), 0);
+    if file < 0 {
+        return None;
+    }
+    // SAFETY: pointer and length describe the live buffer.
+    let size = unsafe { call(libc::SYS_read, [file as usize, stat.as_mut_ptr() as usize, stat.len()]) };
+    raw::close(file);
     let stat = stat.get(..usize::try_from(size).ok()?)?;
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     leading_number(stat.get(end + 4..)?)

@@ -1,14 +1,17 @@
-//! Processes as execd sees them: it forks supervisors, waits for its children and kills what is left to it.
+//! Processes as execd sees them: it starts supervisors, waits for its children and kills what is left to it.
 
+use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
 
 use libc::pid_t;
 
 use super::child::{Prepared, Program, StartFailure, Step};
-use super::fd::{check, receive_some, send_some};
+use super::fd::{receive_some, send_some};
 use super::proc_scan::each_process;
-use super::supervisor::{self, Message};
+use super::raw;
+use super::supervisor::{self, Message, Orders};
 
 pub use super::supervisor::{GRACE_MS, ORDER_KILL, ORDER_SWEEP};
 
@@ -23,6 +26,7 @@ pub enum Report {
         failure: StartFailure,
     },
     Exited {
+        pid: i32,
         status: Exit,
         is_empty: bool,
     },
@@ -37,16 +41,85 @@ pub enum Exit {
     Signal(i32),
 }
 
-/// Forks a supervisor that runs `program`; `control` is its end of the pair that reports come from.
-pub fn fork_supervisor(program: &Program, control: &OwnedFd, stdio: [BorrowedFd; 3]) -> io::Result<pid_t> {
-    let prepared = Prepared::new(program);
-    let stdio = stdio.map(|fd| fd.as_raw_fd());
-    // SAFETY: the copy has one thread, and `run` makes system calls only, from what was prepared above.
-    unsafe {
-        match check(libc::fork())? {
-            0 => supervisor::run(&prepared, control.as_raw_fd(), stdio),
-            pid => Ok(pid),
+/// What a supervisor runs on: its stack and its orders, in execd's memory. Dropped when neither it nor a command that has
+/// not replaced its image yet can be there.
+pub struct Footing {
+    stack: Stack,
+    _orders: Box<Orders>,
+}
+
+// SAFETY: the pointers in it lead into the `Program` that it owns.
+unsafe impl Send for Footing {}
+
+/// Address space; the kernel makes pages of what is touched, which is little until a tree is to be ended.
+pub struct Stack(NonNull<c_void>);
+
+// SAFETY: a mapping belongs to the process, not to a thread.
+unsafe impl Send for Stack {}
+
+const STACK_BYTES: usize = 256 * 1024;
+
+impl Stack {
+    fn new() -> io::Result<Stack> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, wherever there is room.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), STACK_BYTES, access, kind, -1, 0) };
+        match NonNull::new(start) {
+            Some(start) if start.as_ptr() != libc::MAP_FAILED => Ok(Stack(start)),
+            _ => Err(io::Error::last_os_error()),
         }
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`, and nobody is on it any more.
+        unsafe { libc::munmap(self.0.as_ptr(), STACK_BYTES) };
+    }
+}
+
+impl Footing {
+    /// Leaves a stack that the next one can have.
+    pub fn into_stack(self) -> Stack {
+        self.stack
+    }
+}
+
+/// Starts a supervisor that runs `program`; `control` is its end of the pair that reports come from. What it runs on is to
+/// be kept for as long as `Footing` says.
+pub fn start_supervisor(
+    program: Program,
+    control: &OwnedFd,
+    stdio: [BorrowedFd; 3],
+    stack: Option<Stack>,
+) -> io::Result<(pid_t, Footing)> {
+    // Whoever becomes another user must not be in our memory by then: such a supervisor has a copy.
+    let mut flags = if program.run_as.is_some() { 0 } else { libc::CLONE_VM };
+    let stack = stack.map_or_else(Stack::new, Ok)?;
+    let stdio = stdio.map(|fd| fd.as_raw_fd());
+    let orders = Orders { prepared: Prepared::new(program), control: control.as_raw_fd(), stdio };
+    let mut orders = Box::new(orders);
+    let top = stack.0.as_ptr() as usize + STACK_BYTES;
+    let (all, mut before) = (u64::MAX, 0u64);
+    let mask = |new: &u64, old: *mut u64| {
+        let args = [libc::SIG_SETMASK as usize, new as *const u64 as usize, old as usize, size_of::<u64>()];
+        // SAFETY: both pointers are live, or null. The kernel's call, since a supervisor blocks the C library's own too.
+        unsafe { raw::call(libc::SYS_rt_sigprocmask, args) };
+    };
+    mask(&all, &raw mut before);
+    let pid = loop {
+        let argument = (&raw mut *orders).cast();
+        // SAFETY: `run` makes system calls only, on a stack and with orders that `Footing` keeps.
+        let pid = unsafe { raw::clone((flags | libc::SIGCHLD) as usize, top, supervisor::run, argument) };
+        if pid != -(libc::EINVAL as isize) || flags == 0 {
+            break pid;
+        }
+        flags = 0; // an emulator that knows threads and forks alone
+    };
+    mask(&before, std::ptr::null_mut());
+    match pid {
+        failed if failed < 0 => Err(io::Error::from_raw_os_error(-failed as i32)),
+        pid => Ok((pid as pid_t, Footing { stack, _orders: orders })),
     }
 }
 
@@ -70,7 +143,9 @@ pub fn next_report(control: &OwnedFd) -> Option<Report> {
             };
             Report::StartFailed { pid: number(1), failure: StartFailure { step, errno: number(3) } }
         }
-        supervisor::EXITED => Report::Exited { status: decode(number(1)), is_empty: number(2) == 1 },
+        supervisor::EXITED => {
+            Report::Exited { pid: number(3), status: decode(number(1)), is_empty: number(2) == 1 }
+        }
         supervisor::EMPTY => Report::Empty,
         _ => Report::Gone,
     })

@@ -21,14 +21,18 @@ pub struct Received {
 }
 
 /// Gives every signal its default action, so that what a parent ignored is not ignored by commands. SIGPIPE stays
-/// ignored for execd itself; a command gets its default back before `exec`.
+/// ignored for execd itself; a command gets its default back before `exec`. SIGCHLD has a handler that does nothing, so
+/// that it ends a supervisor's wait; `exec` takes it away.
 pub fn reset_all() {
+    extern "C" fn ignore(_: libc::c_int) {}
     for signal in 1..=64 {
         if signal != libc::SIGPIPE {
             // SAFETY: no pointers; refused for SIGKILL, SIGSTOP and the two that glibc keeps, which is fine.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(CHILD, ignore as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }
 
 /// Whether whoever started us wants us not to hear of it, as a shell does for jobs in its background.

@@ -143,16 +143,17 @@ async function finishCall<T>(
   end: () => Promise<boolean>,
 ): Promise<T> {
   const abort = onceAborted(signal)
+  const first = await Promise.race([call.outcome, abort.promise])
+  abort.release()
+  // After a whole answer there is nothing to disconnect: the connection is back in its pool.
+  if (first.kind === 'ended') return first.value
   try {
-    const first = await Promise.race([call.outcome, abort.promise])
-    if (first.kind === 'ended') return first.value
     const ended = await end()
     throw first.kind === 'failed'
       ? first.error
       : fail('aborted', { what: command.command, ended }, signal.reason)
   } finally {
-    abort.release()
-    call.disconnect() // after a whole answer this ends nothing: the connection is back in its pool
+    call.disconnect()
   }
 }
 
