@@ -60,6 +60,11 @@ export const gatewayErrors = {
     retryable: true,
     advice: 'It is tried again by itself; see: beige gateway status',
   },
+  model_denied: {
+    says: '{model} may not be used with this key',
+    retryable: false,
+    advice: 'GET /v1/models lists what may be; beige keys create makes another key',
+  },
   unknown_session: {
     says: 'no session has the key {key}',
     retryable: false,

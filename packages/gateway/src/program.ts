@@ -7,6 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { auditVerify } from './cli/audit.ts'
 import { startDetached } from './cli/gateway-start.ts'
 import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
+import { type KeyFlags, keysCreate, keysList, keysRevoke } from './cli/keys.ts'
 import { abortSession } from './cli/sessions.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './cli/token.ts'
 import { EXIT, type World } from './cli/world.ts'
@@ -153,6 +154,39 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .description('end one')
     .action(does((id: string) => tokenRevoke(world, id)))
 
+  const keys = beige
+    .command('keys')
+    .description('virtual keys: for programs, instead of the key of a provider')
+  keys
+    .command('create')
+    .description('make one; it is shown once')
+    .requiredOption('--label <name>', 'who will use it')
+    .requiredOption(
+      '--model <name...>',
+      'provider/model, an agent (its models, with fallback), or "*" for all',
+    )
+    .option('--usd-per-day <n>', 'budget; a request that may pass it is refused', above0)
+    .option('--usd-per-month <n>', 'budget', above0)
+    .option('--usd <n>', 'budget, ever', above0)
+    .option('--tokens-per-day <n>', 'budget', whole)
+    .option('--rpm <n>', 'requests a minute (gateway.requestsPerMinute)', whole)
+    .option('--days <n>', 'how long it is valid', above0)
+    .addHelpText(
+      'after',
+      '\nExample:\n  OPENAI_API_KEY=$(beige keys create --label ci --model scout --usd-per-day 5) \\\n  OPENAI_BASE_URL=http://127.0.0.1:7433/v1 python my-script.py',
+    )
+    .action(does((options: KeyFlags) => keysCreate(world, options)))
+  keys
+    .command('list')
+    .description('without the keys themselves')
+    .option('--json', 'as JSON')
+    .action(does((options: { json?: boolean }) => keysList(world, options)))
+  keys
+    .command('revoke')
+    .argument('<id>')
+    .description('end one, and what it has open')
+    .action(does((id: string) => keysRevoke(world, id)))
+
   try {
     if (args.length === 0) beige.outputHelp()
     else await beige.parseAsync(args, { from: 'user' })
@@ -171,6 +205,18 @@ type StartFlags = {
   timeout?: number
   strict?: boolean
   readyFd?: number
+}
+
+function above0(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('must be a number above 0')
+  return value
+}
+
+function whole(text: string): number {
+  const value = above0(text)
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('must be a whole number from 1')
+  return value
 }
 
 function seconds(text: string): number {

@@ -194,6 +194,8 @@ async function tryOne(parts: AnswerParts, progress: Progress, candidate: Candida
   })
   if (isFinal(classified.class)) return failedBy(end, classified.class, triedOf(parts, progress), null)
   strike(run, candidate, classified, clock.monotonic())
+  if (hasStreamed && request.isPartialKept === true)
+    return failedBy(end, classified.class, triedOf(parts, progress), null)
   if (hasStreamed) out.tell({ type: 'discarded', reason: failure.message, attempt: progress.attempts })
   return null
 }

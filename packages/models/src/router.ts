@@ -79,6 +79,8 @@ export type ModelRequest = {
   run?: RoutingRun
   /** No other model is asked. */
   isAlone?: boolean
+  /** The reader can not take back what it has got: an attempt that breaks off after its first piece is the answer. */
+  isPartialKept?: boolean
   onNotice?(notice: RouterNotice): void | Promise<void>
   /** Called once, before the final event. */
   onOutcome?(outcome: RequestOutcome): void

@@ -16,6 +16,7 @@ const SHAPES: readonly [kind: string, pattern: RegExp][] = [
   ['aws-key', /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
   ['google-key', /\bAIza[A-Za-z0-9_-]{35}/g],
   ['beige-token', /\b(?:bgt|bgx)_v1\.[A-Za-z0-9_.-]{16,512}/g],
+  ['virtual-key', /\bbai_v1\.[0-9a-f]{16}\.[A-Za-z0-9_.-]{16,16512}/g],
   ['private-key', /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}/g],
 ]
 

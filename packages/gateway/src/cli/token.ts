@@ -1,10 +1,9 @@
 /** `beige token create|list|revoke`: by the gateway where one runs, else in the file that it will read. */
 import { fail } from '../errors.ts'
-import { prepareHome } from '../home/layout.ts'
-import { takeLock } from '../home/lock.ts'
 import { type ApiTokens, openApiTokens, PRESETS, SCOPES, type Scope } from '../tokens/api-tokens.ts'
-import { askGateway, errorOf, fieldOf } from './control-client.ts'
-import { EXIT, homeOf, type World } from './world.ts'
+import { byGateway, withHome } from './by-gateway.ts'
+import { fieldOf } from './control-client.ts'
+import { EXIT, type World } from './world.ts'
 
 const DAY_MS = 86_400_000
 
@@ -61,23 +60,6 @@ function scopesOf(text: string): Scope[] {
   })
 }
 
-/** Null where no gateway runs. */
-async function byGateway<T>(
-  world: World,
-  method: 'GET' | 'POST' | 'DELETE',
-  path: string,
-  body: unknown,
-  take: (value: unknown) => T,
-): Promise<T | null> {
-  const answer = await askGateway(homeOf(world), method, path, body)
-  if (answer === null) return null
-  if (answer.status >= 300) throw fail('gateway_answer', errorOf(answer.value))
-  return take(answer.value)
-}
-
 function withFile<T>(world: World, work: (tokens: ApiTokens) => T): T {
-  const layout = homeOf(world)
-  prepareHome(layout)
-  using _lock = takeLock(layout.lock, () => ', but does not answer on its control socket')
-  return work(openApiTokens(layout.tokens, world.clock, world.random))
+  return withHome(world, layout => work(openApiTokens(layout.tokens, world.clock, world.random)))
 }

@@ -10,7 +10,7 @@ after(() => gateway.close())
 
 test('every route: no token, a wrong, an expired, one in the URL, one of too small a scope', async () => {
   const { port, bearer, token } = gateway
-  const allowed = { client: ['read', 'prompt'], reader: ['read'] } as const
+  const allowed = { client: ['read', 'prompt', 'llm'], reader: ['read'] } as const
   for (const [method, path, scope] of ROUTES) {
     const status = async (headers: Record<string, string>) => (await ask(port, method, path, headers)).status
     assert.equal(await status({}), 401, `${method} ${path}`)

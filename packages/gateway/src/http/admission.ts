@@ -7,7 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { BeigeError, Clock } from '@beige/protocol'
 import { fail } from '../errors.ts'
+import { wireOfPath } from '../llm/llm-routes.ts'
 import type { ApiTokens, Scope } from '../tokens/api-tokens.ts'
+import { MAX_KEY_CHARS, type VirtualKey, type VirtualKeys } from '../tokens/virtual-keys.ts'
 
 export type Principal = {
   /** `local` or the token's name; what records and audit call them. */
@@ -16,6 +18,8 @@ export type Principal = {
   scopes: ReadonlySet<Scope> | 'all'
   /** Null: every agent. */
   agents: readonly string[] | null
+  /** A virtual key, which reaches models and nothing else. */
+  key: VirtualKey | null
 }
 
 export type Refusal = { status: number; error: BeigeError; headers?: Readonly<Record<string, string>> }
@@ -23,6 +27,7 @@ export type Admission = { ok: true; principal: Principal } | ({ ok: false } & Re
 
 export type AdmissionParts = {
   tokens: ApiTokens
+  keys: VirtualKeys
   publicHosts: readonly string[]
   origins: readonly string[]
   requestsPerMinute: number
@@ -33,7 +38,10 @@ const FAILURES_PER_MINUTE = 10 // wrong tokens from one address
 const MINUTE_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-export const OPERATOR: Principal = { name: 'local', tokenId: null, scopes: 'all', agents: null }
+export const OPERATOR: Principal = { name: 'local', tokenId: null, scopes: 'all', agents: null, key: null }
+
+type Found = { principal: Principal; perMinute: number }
+const KEY_SCOPES: ReadonlySet<Scope> = new Set(['llm'])
 
 export function createAdmission(parts: AdmissionParts): {
   tcp(request: IncomingMessage): Admission
@@ -47,18 +55,32 @@ export function createAdmission(parts: AdmissionParts): {
     if (wrong) return { ok: false, ...wrong }
     const address = request.socket.remoteAddress ?? ''
     if (failures.count(address) >= FAILURES_PER_MINUTE) return limited(failures.resetsInMs(address))
-    const token = /^Bearer ([!-~]{1,512})$/i.exec(request.headers.authorization ?? '')?.[1]
-    const row = token === undefined ? null : parts.tokens.check(token)
-    if (row === null) {
+    const token = tokenOf(request)
+    const found = token === undefined ? null : (byToken(token) ?? byKey(token))
+    if (found === null) {
       if (token !== undefined) failures.add(address)
       return { ok: false, status: 401, error: fail('unauthorized') }
     }
-    if (requests.count(row.id) >= parts.requestsPerMinute) return limited(requests.resetsInMs(row.id))
-    requests.add(row.id)
-    return {
-      ok: true,
-      principal: { name: row.name, tokenId: row.id, scopes: new Set(row.scopes), agents: row.agents },
-    }
+    const { principal, perMinute } = found
+    const id = principal.tokenId ?? ''
+    if (requests.count(id) >= perMinute) return limited(requests.resetsInMs(id))
+    requests.add(id)
+    return { ok: true, principal }
+  }
+
+  function byToken(token: string): Found | null {
+    const row = parts.tokens.check(token)
+    if (row === null) return null
+    const scopes = new Set(row.scopes)
+    const principal = { name: row.name, tokenId: row.id, scopes, agents: row.agents, key: null }
+    return { principal, perMinute: parts.requestsPerMinute }
+  }
+
+  function byKey(token: string): Found | null {
+    const key = parts.keys.check(token)
+    if (key === null) return null
+    const principal = { name: key.label, tokenId: key.id, scopes: KEY_SCOPES, agents: null, key }
+    return { principal, perMinute: key.rpm ?? parts.requestsPerMinute }
   }
 
   function control(request: IncomingMessage): Admission {
@@ -67,6 +89,20 @@ export function createAdmission(parts: AdmissionParts): {
     return { ok: true, principal: OPERATOR }
   }
   return { tcp, control }
+}
+
+/** `Authorization`, or where models are asked `x-api-key`, which is how clients of one vendor send it. */
+function tokenOf(request: IncomingMessage): string | undefined {
+  const path = (request.url ?? '').split('?')[0] ?? ''
+  const given = request.headers.authorization
+  const bearer = given === undefined ? null : /^Bearer ([!-~]+)$/i.exec(given)
+  if (given !== undefined || wireOfPath(path) === null) return bounded(bearer?.[1])
+  const header = request.headers['x-api-key']
+  return typeof header === 'string' ? bounded(header) : undefined
+}
+
+function bounded(token: string | undefined): string | undefined {
+  return token !== undefined && token.length <= MAX_KEY_CHARS ? token : undefined
 }
 
 export function allows(principal: Principal, scope: Scope): boolean {

@@ -30,6 +30,11 @@ export function answerLines(response: ServerResponse): (value: unknown) => void 
   }
 }
 
+/** Of an error of ours over HTTP. */
+export function statusOf(error: BeigeError): number {
+  return STATUS[error.code] ?? 500
+}
+
 const STATUS: Readonly<Record<string, number>> = {
   bad_request: 400,
   unauthorized: 401,
@@ -38,6 +43,13 @@ const STATUS: Readonly<Record<string, number>> = {
   bad_origin: 403,
   not_found: 404,
   unknown_agent: 404,
+  model_denied: 403,
+  not_allowed: 403,
+  no_price: 403,
+  unknown_model: 404,
+  no_route: 404,
+  not_offered: 404,
+  ambiguous_model: 400,
   bad_method: 405,
   body_timeout: 408,
   busy: 409,
@@ -64,7 +76,7 @@ export function answerError(response: ServerResponse, error: unknown): void {
     })
     return
   }
-  const status = STATUS[error.code] ?? 500
+  const status = statusOf(error)
   // With 413 the reader of the body closes, a little later: closed at once, the answer would be lost with what still comes.
   const headers: Record<string, string> = status === 408 ? { Connection: 'close' } : {}
   if (error.code === 'bad_method') headers.Allow = String(error.data.allow)

@@ -5,7 +5,9 @@ import { arr, bool, compile, int, nullable, obj, oneOf, opt, str } from '@earend
 import type { Agent } from '../agents/agent.ts'
 import type { SessionKeys } from '../agents/session-keys.ts'
 import { fail } from '../errors.ts'
+import type { AccessRules } from '../llm/access.ts'
 import { type ApiTokens, SCOPES } from '../tokens/api-tokens.ts'
+import { newVirtualKey, type VirtualKeys } from '../tokens/virtual-keys.ts'
 import { maySee, type Principal } from './admission.ts'
 import { answerJson } from './answers.ts'
 import { promptAgent } from './prompt.ts'
@@ -15,6 +17,8 @@ export type ApiParts = {
   agents: ReadonlyMap<string, Agent>
   keys: SessionKeys
   tokens: ApiTokens
+  virtualKeys: VirtualKeys
+  access: AccessRules
   /** What `GET /api/health` answers; `isOperator` adds reasons and paths. */
   health(isOperator: boolean): Record<string, unknown>
   /** Null while prompts are taken. */
@@ -43,6 +47,8 @@ const tokenBody = compile(
     expiresAt: nullable(int()),
   }),
 )
+
+const keyBody = compile(newVirtualKey)
 
 export function apiRoutes(parts: ApiParts): Route[] {
   const isOperator = (principal: Principal) => principal.tokenId === null
@@ -129,6 +135,38 @@ export function apiRoutes(parts: ApiParts): Route[] {
         if (!parts.tokens.list().some(token => token.id === id)) throw fail('not_found')
         await parts.audited('token.revoke', { by: principal.name, id })
         parts.tokens.revoke(id)
+        parts.closeStreamsOf(id)
+        answerJson(response, 200, { revoked: id })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/keys',
+      scope: 'admin',
+      handle: ({ response }) => answerJson(response, 200, { keys: parts.virtualKeys.list() }),
+    },
+    {
+      method: 'POST',
+      path: '/api/keys',
+      scope: 'admin',
+      handle: async ({ response, principal, body }) => {
+        const wanted = checked(keyBody, body)
+        parts.access.check(wanted)
+        await parts.audited('key.create', { by: principal.name, ...wanted })
+        const { key, row } = parts.virtualKeys.create(wanted)
+        answerJson(response, 201, { key, id: row.id })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/keys/:id',
+      scope: 'admin',
+      handle: async ({ response, principal, params }) => {
+        const id = params.id ?? ''
+        if (!parts.virtualKeys.list().some(key => key.id === id && key.revokedAt === null))
+          throw fail('not_found')
+        await parts.audited('key.revoke', { by: principal.name, id })
+        parts.virtualKeys.revoke(id)
         parts.closeStreamsOf(id)
         answerJson(response, 200, { revoked: id })
       },

@@ -19,6 +19,8 @@ export type Route = {
   /** `:name` takes one segment, decoded. */
   path: string
   scope: Scope
+  /** Of a body; default: as configured. */
+  maxBodyBytes?: number
   handle(exchange: Exchange): Promise<void> | void
 }
 

@@ -34,6 +34,8 @@ export type ServerParts = {
   /** What `/livez` says; null: alive. */
   notAlive(): string | null
   logError(error: unknown): void
+  /** Says an error in the words of a path's own clients; false where it has none. */
+  answerErrorOf(path: string, response: ServerResponse, error: unknown): boolean
 }
 
 export interface HttpServer {
@@ -65,13 +67,21 @@ export function createHttpServer(parts: ServerParts): HttpServer {
     if (settings.origins.includes(request.headers.origin ?? '')) allowOrigin(request, response)
     if (response.hasHeader('Access-Control-Allow-Methods')) return void response.writeHead(204).end()
     const admission = admit(request)
-    if (!admission.ok)
+    if (!admission.ok) {
+      if (parts.answerErrorOf(path, response, admission.error)) return
       return answerJson(response, admission.status, errorBody(admission.error), admission.headers)
+    }
     const { principal } = admission
     const found = findRoute(parts.routes, request.method ?? '', path)
     if (!allows(principal, found.route.scope)) throw fail('forbidden', { scope: found.route.scope })
     const body =
-      found.route.method === 'POST' ? await readJsonBody(request, settings.maxBodyBytes, parts.clock) : null
+      found.route.method === 'POST'
+        ? await readJsonBody(
+            request,
+            Math.max(found.route.maxBodyBytes ?? 0, settings.maxBodyBytes),
+            parts.clock,
+          )
+        : null
     streams.set(response, principal.tokenId)
     response.once('close', () => streams.delete(response))
     await found.route.handle({
@@ -100,7 +110,8 @@ export function createHttpServer(parts: ServerParts): HttpServer {
       serve(admit, request, response).catch(error => {
         if (!(error instanceof BeigeError)) parts.logError(error)
         if (response.headersSent) response.destroy()
-        else answerError(response, error)
+        else if (!parts.answerErrorOf((request.url ?? '').split('?')[0] ?? '', response, error))
+          answerError(response, error)
       })
     }
 

@@ -1,5 +1,5 @@
 /** A gateway in this process for tests: a home of its own, tokens of several kinds, an agent that nobody can reach. */
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { realSurroundings } from '../config/surroundings.ts'
 import type { GatewayLog } from '../home/gateway-log.ts'
 import { layoutOf, prepareHome } from '../home/layout.ts'
 import { openApiTokens, PRESETS } from '../tokens/api-tokens.ts'
+import { type NewVirtualKey, openVirtualKeys } from '../tokens/virtual-keys.ts'
 import { startGateway } from './gateway.ts'
 
 const CONFIG = {
@@ -36,13 +37,18 @@ const CONFIG = {
 
 export type TokenName = 'owner' | 'client' | 'reader' | 'elsewhere' | 'expired'
 
-export async function openTestGateway() {
-  const home = mkdtempSync(join(tmpdir(), 'beige-gateway-'))
+/** `sections` are put over the small configuration above; `home` of an earlier one: it is started again. */
+export async function openTestGateway(
+  sections: Record<string, unknown> = {},
+  keysWanted: Readonly<Record<string, Partial<NewVirtualKey>>> = {},
+  oldHome?: string,
+) {
+  const home = oldHome ?? mkdtempSync(join(tmpdir(), 'beige-gateway-'))
   const layout = layoutOf(home)
   prepareHome(layout)
   const models = { isKnownProvider: () => false, models: async () => [] }
   const loaded = await loadText(
-    JSON.stringify(CONFIG),
+    JSON.stringify({ ...CONFIG, ...sections }),
     layout.config,
     realSurroundings({ env: {}, beigeHome: home, models }),
   )
@@ -58,6 +64,13 @@ export async function openTestGateway() {
     elsewhere: made('client', ['other'], null).token,
     expired: made('owner', null, 1).token,
   }
+  const virtualKeys = openVirtualKeys(layout.keys, systemClock, systemRandom)
+  const key = (wanted: Partial<NewVirtualKey> = {}) => {
+    const whole = { label: 'test', models: ['*'], budget: null, rpm: null, expiresAt: null, ...wanted }
+    return virtualKeys.create(whole).key
+  }
+  const keys: Record<string, string> = {}
+  for (const [name, wanted] of Object.entries(keysWanted)) keys[name] = key(wanted)
   const lines: string[] = []
   const log: GatewayLog = {
     write: (level, line) => void lines.push(`${level} ${line}`),
@@ -81,6 +94,13 @@ export async function openTestGateway() {
     layout,
     lines,
     port,
+    /** By the names in which they were wanted. */
+    keys,
+    auditLines: () =>
+      readFileSync(layout.audit, 'utf8')
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line)),
     token: (name: TokenName) => secrets[name],
     bearer: (name: TokenName) => ({ Authorization: `Bearer ${secrets[name]}` }),
     stopAsked: () => stopAsked,
@@ -99,6 +119,17 @@ export const ROUTES: readonly [method: string, path: string, scope: string][] = 
   ['GET', '/api/tokens', 'admin'],
   ['POST', '/api/tokens', 'admin'],
   ['DELETE', '/api/tokens/x', 'admin'],
+  ['GET', '/api/keys', 'admin'],
+  ['POST', '/api/keys', 'admin'],
+  ['DELETE', '/api/keys/x', 'admin'],
+  ['POST', '/v1/chat/completions', 'llm'],
+  ['POST', '/v1/responses', 'llm'],
+  ['POST', '/v1/messages', 'llm'],
+  ['POST', '/v1/messages/count_tokens', 'llm'],
+  ['GET', '/v1/models', 'llm'],
+  ['GET', '/v1/models/x', 'llm'],
+  ['POST', '/messages', 'llm'],
+  ['POST', '/api/chat/stream', 'llm'],
 ]
 
 export type Asked = { status: number; headers: IncomingHttpHeaders; body: string }

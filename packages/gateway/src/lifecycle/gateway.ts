@@ -16,9 +16,14 @@ import { type Layout, makeFolder } from '../home/layout.ts'
 import { createAdmission } from '../http/admission.ts'
 import { apiRoutes } from '../http/api.ts'
 import { createHttpServer } from '../http/server.ts'
+import { createAccessRules } from '../llm/access.ts'
+import { answerWireError } from '../llm/llm-call.ts'
+import { llmRoutes, wireOfPath } from '../llm/llm-routes.ts'
+import { errorOfThrown } from '../llm/wire-error.ts'
 import type { PluginWorld } from '../plugins/plugin-process.ts'
 import { supervisePlugin } from '../plugins/plugin-supervisor.ts'
 import { openApiTokens } from '../tokens/api-tokens.ts'
+import { openVirtualKeys } from '../tokens/virtual-keys.ts'
 import { createCallTokens, readTokenKey } from '../tool-socket/call-tokens.ts'
 import { VERSION } from '../version.ts'
 import { healthOf } from './health.ts'
@@ -121,34 +126,56 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
 
     let notReady: string | null = 'starting'
     const apiTokens = openApiTokens(layout.tokens, clock, random)
+    const virtualKeys = openVirtualKeys(layout.keys, clock, random)
+    const access = createAccessRules(router, config.agents)
+    const refusesPrompts = () => (notReady === 'stopping' ? notReady : null)
     const server = createHttpServer({
       settings: config.gateway,
-      admission: createAdmission({ tokens: apiTokens, clock, ...config.gateway }),
-      routes: apiRoutes({
-        agents,
-        keys,
-        tokens: apiTokens,
-        health: isOperator =>
-          healthOf(
-            {
-              startedAt,
-              clock,
-              pid: parts.pid,
-              agents,
-              supervisors,
-              router,
-              audit,
-              address: server.address,
-              notReady,
-            },
-            isOperator,
-          ),
-        refusesPrompts: () => (notReady === 'stopping' ? notReady : null),
-        stop: options => parts.onStopAsked(options),
-        closeStreamsOf: id => server.closeStreamsOf(id),
-        audited: (event, details) =>
-          audit.append({ phase: 'note', id: event, agent: '', type: 'admin', event, details }),
-      }),
+      admission: createAdmission({ tokens: apiTokens, keys: virtualKeys, clock, ...config.gateway }),
+      routes: [
+        ...llmRoutes({
+          access,
+          audit,
+          clock,
+          random,
+          redact,
+          refusesPrompts,
+          log: text => log.write('warn', text),
+        }),
+        ...apiRoutes({
+          agents,
+          keys,
+          tokens: apiTokens,
+          health: isOperator =>
+            healthOf(
+              {
+                startedAt,
+                clock,
+                pid: parts.pid,
+                agents,
+                supervisors,
+                router,
+                audit,
+                address: server.address,
+                notReady,
+              },
+              isOperator,
+            ),
+          refusesPrompts,
+          virtualKeys,
+          access,
+          stop: options => parts.onStopAsked(options),
+          closeStreamsOf: id => server.closeStreamsOf(id),
+          audited: (event, details) =>
+            audit.append({ phase: 'note', id: event, agent: '', type: 'admin', event, details }),
+        }),
+      ],
+      answerErrorOf(path, response, error) {
+        const wire = wireOfPath(path)
+        if (wire === null) return false
+        answerWireError(response, wire, errorOfThrown(error, redact, clock.now()), clock.now())
+        return true
+      },
       clock,
       notReady: () => notReady,
       notAlive: () => (Object.values(router.health().limiters).some(one => one.isStuck) ? 'stuck' : null),
