@@ -11,6 +11,8 @@ import { prepareTurn, type Turn, type WireName } from './model-script.ts'
 import type { RequestEnd } from './request-log.ts'
 import { sseText, type Wire } from './wire.ts'
 import { anthropicWire } from './wire-anthropic.ts'
+import { bedrockWire } from './wire-bedrock.ts'
+import { geminiWire } from './wire-gemini.ts'
 import { openAiChatWire } from './wire-openai-chat.ts'
 import { openAiResponsesWire } from './wire-openai-responses.ts'
 
@@ -118,6 +120,8 @@ const WIRES: Readonly<Record<WireName, Wire>> = {
   anthropic: anthropicWire,
   'openai-chat': openAiChatWire,
   'openai-responses': openAiResponsesWire,
+  gemini: geminiWire,
+  bedrock: bedrockWire,
 }
 
 /** The SSE blocks with which a vendor streams a turn, the last of them the one that ends it. */

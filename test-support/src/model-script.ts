@@ -1,7 +1,7 @@
 /** What a scripted model says: turns, faults, and two ready scripts. The same script serves every wire. */
 import { randomUUID } from 'node:crypto'
 
-export type WireName = 'anthropic' | 'openai-chat' | 'openai-responses'
+export type WireName = 'anthropic' | 'openai-chat' | 'openai-responses' | 'gemini' | 'bedrock'
 
 /** `rawInput` is sent as the arguments' text as it is, e.g. JSON that is cut off. */
 export type ScriptedCall = { name: string; input?: unknown; rawInput?: string; id?: string }

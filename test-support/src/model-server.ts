@@ -1,5 +1,5 @@
 /**
- * A scripted model behind HTTP, on the real wire of three vendors. Every request is recorded and refereed: one that the
+ * A scripted model behind HTTP, on the real wire of five vendors. Every request is recorded and refereed: one that the
  * vendor would refuse gets the vendor's 400 and is listed in `refusals`.
  *
  * @example
@@ -9,14 +9,17 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Fault, prepareTurn, type Script, type Turn, turnFor } from './model-script.ts'
+import { zstdDecompressSync } from 'node:zlib'
+import { type Fault, prepareTurn, type Script, type Turn, turnFor, type WireName } from './model-script.ts'
 import { createRequestLog, type RecordedRequest, type RequestEnd, type RequestLog } from './request-log.ts'
 import { type Refusal, refuse, sseText, type Wire } from './wire.ts'
 import { anthropicWire } from './wire-anthropic.ts'
+import { bedrockWire } from './wire-bedrock.ts'
+import { geminiWire } from './wire-gemini.ts'
 import { openAiChatWire } from './wire-openai-chat.ts'
 import { openAiResponsesWire } from './wire-openai-responses.ts'
 
-const WIRES: readonly Wire[] = [anthropicWire, openAiChatWire, openAiResponsesWire]
+const WIRES: readonly Wire[] = [anthropicWire, openAiChatWire, openAiResponsesWire, geminiWire, bedrockWire]
 const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 export type ModelServerOptions = {
@@ -31,7 +34,10 @@ export type ModelServerOptions = {
 }
 
 export type ModelServer = AsyncDisposable & {
-  /** `http://127.0.0.1:<port>`: the base URL for Anthropic; the two OpenAI wires are below `/v1`. */
+  /**
+   * `http://127.0.0.1:<port>`: the base URL for Anthropic and Bedrock; the two OpenAI wires are below `/v1`, Gemini's
+   * below `/v1beta`, that of a ChatGPT plan below `/backend-api`.
+   */
   url: string
   port: number
   requests: readonly RecordedRequest[]
@@ -77,6 +83,22 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   }
 }
 
+/** The base URL that a provider on this wire has to be given. */
+export function wireUrl({ url }: Pick<ModelServer, 'url'>, wire: WireName): string {
+  switch (wire) {
+    case 'anthropic':
+    case 'bedrock':
+      return url
+    case 'openai-chat':
+    case 'openai-responses':
+      return `${url}/v1`
+    case 'gemini':
+      return `${url}/v1beta`
+    default:
+      return wire satisfies never
+  }
+}
+
 type Exchange = {
   request: IncomingMessage
   response: ServerResponse
@@ -92,7 +114,7 @@ async function serve(exchange: Exchange): Promise<void> {
   const raw = await readBody(request)
   const headers = plainHeaders(request)
   const path = new URL(request.url ?? '/', 'http://server').pathname
-  const wire = WIRES.find(candidate => candidate.path === path) ?? null
+  const wire = WIRES.find(candidate => candidate.serves(path)) ?? null
   const body = raw === null ? undefined : parseJson(raw)
   const recorded = log.add({ wire: wire?.name ?? null, method: request.method ?? '', path, headers, body })
   const gone = new AbortController()
@@ -107,12 +129,12 @@ async function serve(exchange: Exchange): Promise<void> {
   const refusal =
     raw === null
       ? refuse('Request exceeds the maximum size', 'request_too_large', 413)
-      : (wrongKey(wire, headers, options.apiKey) ?? wire.validate(body, headers) ?? onlyStreams(body))
+      : (wrongKey(wire, headers, options.apiKey) ?? wire.validate(body, headers) ?? onlyStreams(wire, body))
   if (refusal !== null) {
     log.refuse(`${wire.name} request ${recorded.index}: ${refusal.message}`)
     return answer(response, refusal.status, {}, wire.errorBody(refusal))
   }
-  const seen = { ...wire.see(body), index: exchange.take(), wire: wire.name, headers, body }
+  const seen = { ...wire.see(body, path), index: exchange.take(), wire: wire.name, headers, body }
   const turn = await turnFor(options.script, seen)
   const signal = AbortSignal.any([gone.signal, exchange.closing])
   if (turn.fault?.kind === 'status') return answerFault(wire, response, turn.fault)
@@ -129,7 +151,8 @@ async function stream(
   settle: (end: RequestEnd) => void,
 ): Promise<void> {
   const fault = turn.fault
-  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  const { contentType, frame } = wire.framed ?? SSE
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache' })
   response.flushHeaders()
   let sent = 0
   for (const event of events) {
@@ -139,7 +162,7 @@ async function stream(
     }
     if (turn.delayMs !== undefined) await wait(turn.delayMs, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
-    await write(response, sseText(event), signal)
+    await write(response, frame(event), signal)
     sent++
   }
   response.end()
@@ -162,7 +185,7 @@ function breakOff(
     case 'silence':
       return
     case 'error_event':
-      response.end(sseText(wire.errorEvent(fault.type, fault.message)))
+      response.end((wire.framed ?? SSE).frame(wire.errorEvent(fault.type, fault.message)))
       return
     default:
       fault satisfies never
@@ -191,14 +214,20 @@ function wrongKey(wire: Wire, headers: Readonly<Record<string, string>>, expecte
     : refuse(`Incorrect API key provided: ${wire.keyOf(headers)}.`, 'invalid_api_key', 401)
 }
 
-function onlyStreams(body: unknown): Refusal | null {
+function onlyStreams(wire: Wire, body: unknown): Refusal | null {
+  if (wire.streams) return null
   const streams = typeof body === 'object' && body !== null && 'stream' in body && body.stream === true
   return streams ? null : refuse('stream: this server only answers requests with `stream: true`')
 }
 
-async function write(response: ServerResponse, data: string, signal: AbortSignal): Promise<void> {
+async function write(response: ServerResponse, data: Uint8Array, signal: AbortSignal): Promise<void> {
   if (response.write(data)) return
   await once(response, 'drain', { signal }).catch(() => undefined)
+}
+
+const SSE: NonNullable<Wire['framed']> = {
+  contentType: 'text/event-stream; charset=utf-8',
+  frame: event => Buffer.from(sseText(event)),
 }
 
 async function readBody(request: IncomingMessage): Promise<string | null> {
@@ -208,7 +237,10 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
     bytes += part.length
     if (bytes <= MAX_BODY_BYTES) parts.push(part)
   }
-  return bytes > MAX_BODY_BYTES ? null : Buffer.concat(parts).toString('utf8')
+  if (bytes > MAX_BODY_BYTES) return null
+  const whole = Buffer.concat(parts)
+  const isPacked = request.headers['content-encoding'] === 'zstd'
+  return (isPacked ? zstdDecompressSync(whole) : whole).toString('utf8')
 }
 
 function parseJson(raw: string): unknown {

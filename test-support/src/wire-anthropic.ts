@@ -6,7 +6,7 @@ import type { SseEvent, Wire } from './wire.ts'
 
 export const anthropicWire: Wire = {
   name: 'anthropic',
-  path: '/v1/messages',
+  serves: path => path === '/v1/messages',
   keyOf: headers => headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '') ?? null,
   validate: validateAnthropic,
   see(body) {

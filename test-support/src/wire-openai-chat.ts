@@ -8,7 +8,7 @@ const FINISH = { end_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length',
 
 export const openAiChatWire: Wire = {
   name: 'openai-chat',
-  path: '/v1/chat/completions',
+  serves: path => path === '/v1/chat/completions',
   keyOf: bearer,
   validate: validateOpenAiChat,
   see(body) {

@@ -7,7 +7,7 @@ import { bearer, openAiError } from './wire-openai-chat.ts'
 
 export const openAiResponsesWire: Wire = {
   name: 'openai-responses',
-  path: '/v1/responses',
+  serves: path => path === '/v1/responses' || path.endsWith('/codex/responses'),
   keyOf: bearer,
   validate: validateOpenAiResponses,
   see(body) {

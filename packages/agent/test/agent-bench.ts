@@ -23,6 +23,7 @@ import {
   startModelServer,
   turnFor,
   type WireName,
+  wireUrl,
 } from '@beige/test-support'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -145,6 +146,10 @@ function routeTo(server: ModelServer, wire: WireName): Record<string, string> {
       return { AI_BASE_URL: `${server.url}/v1`, AI_API_KEY: KEY, AI_AGENT_MODEL: 'scripted' }
     case 'openai-responses':
       return { OPENAI_BASE_URL: `${server.url}/v1`, OPENAI_API_KEY: KEY, AI_AGENT_MODEL: 'gpt-5' }
+    case 'gemini':
+      return { AI_BASE_URL: wireUrl(server, wire), AI_PROVIDER: 'google', AI_API_KEY: KEY }
+    case 'bedrock':
+      return { AI_BASE_URL: server.url, AI_PROVIDER: 'bedrock', AI_API_KEY: KEY }
     default:
       return wire satisfies never
   }

@@ -18,6 +18,7 @@ import {
   startModelServer,
   turnFor,
   type WireName,
+  wireUrl,
 } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
 import { createLocks } from '../src/locks.ts'
@@ -26,11 +27,19 @@ import { openedSession, type Session } from '../src/session.ts'
 import type { Hands, Tool } from '../src/tool.ts'
 import { createPipeline } from '../src/tool-pipeline.ts'
 
-export const WIRES: readonly WireName[] = ['anthropic', 'openai-chat', 'openai-responses']
+export const WIRES: readonly WireName[] = [
+  'anthropic',
+  'openai-chat',
+  'openai-responses',
+  'gemini',
+  'bedrock',
+]
 const APIS = {
   anthropic: 'anthropic-messages',
   'openai-chat': 'openai-completions',
   'openai-responses': 'openai-responses',
+  gemini: 'google-generative-ai',
+  bedrock: 'bedrock-converse-stream',
 } as const
 
 const noHands: Hands = { id: 'none', open: () => Promise.reject(new Error('no sandbox in this test')) }
@@ -62,7 +71,7 @@ export async function runBench(script: Script, wire: WireName = 'anthropic'): Pr
     providers: {
       fake: {
         apiKey: 'k',
-        baseUrl: wire === 'anthropic' ? server.url : `${server.url}/v1`,
+        baseUrl: wireUrl(server, wire),
         api: APIS[wire],
         models: [
           { id: 'scripted', contextWindow: 100_000, maxTokens: 4096, input: ['text', 'image'] },

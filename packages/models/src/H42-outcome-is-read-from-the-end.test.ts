@@ -49,7 +49,7 @@ for (const api of WIRES) {
   test(`${api}: the time in an error event is read`, async () => {
     const message = 'Rate limit reached. Please try again in 1.5s.'
     const fault = { kind: 'error_event', afterEvents: 3, type: 'rate_limit_exceeded', message } as const
-    await using b = await bench(api, () => ({ text: TEXT, fault }))
+    await using b = await bench(api, () => ({ text: TEXT, chunkChars: 4, fault }))
     assert.equal(failed(await ask(b, [system, user('hi')])).retryAfterMs, 1500)
   })
 

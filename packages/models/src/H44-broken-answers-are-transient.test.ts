@@ -60,7 +60,7 @@ for (const api of WIRES) {
     await using b = await bench(api, () => ({
       text: 'a long answer',
       chunkChars: 4,
-      fault: { kind: 'silence', afterEvents: 6 },
+      fault: { kind: 'silence', afterEvents: 4 },
     }))
     const answer = await ask(b, [system, user('hi')], { signal: leave.signal, onEvent: () => leave.abort() })
     assert.equal(answer.outcome.state, 'aborted')

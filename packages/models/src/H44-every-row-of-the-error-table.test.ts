@@ -15,7 +15,9 @@ const APIS = {
   anthropic: 'anthropic-messages',
   'openai-chat': 'openai-completions',
   'openai-responses': 'openai-responses',
+  gemini: 'google-generative-ai',
   google: 'google-generative-ai',
+  bedrock: 'bedrock-converse-stream',
 } as const
 
 async function failureAt(row: Pick<Row, 'vendor' | 'wire'>, answer: CannedAnswer): Promise<RequestFailure> {

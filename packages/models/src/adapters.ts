@@ -9,8 +9,10 @@ import type {
   SimpleStreamOptions,
   TranscriptContext,
 } from '@earendil-works/pi-ai'
+import { withAlternatingRoles } from './alternating-roles.ts'
 import { fail } from './errors.ts'
 import type { WireApi } from './provider-table.ts'
+import { type Fetch, systemFetch } from './system-fetch.ts'
 
 export type StreamOfWire = (
   model: Model<Api>,
@@ -51,6 +53,40 @@ export function loadWire(api: WireApi): Promise<StreamOfWire> {
           (model, context, options) =>
             streamSimple(asWire(model, api), context, options),
       )
+    case 'openai-codex-responses':
+      return import('@earendil-works/pi-ai/api/openai-codex-responses').then(
+        ({ streamSimple }) =>
+          (model, context, options) =>
+            // Its other transport is a socket that outlives the request.
+            streamSimple(asWire(model, api), context, { ...options, transport: 'sse' }),
+      )
+    case 'bedrock-converse-stream':
+      return Promise.all([
+        import('@earendil-works/pi-ai/api/bedrock-converse-stream'),
+        import('./bedrock-fetch.ts'),
+      ]).then(
+        ([{ streamSimple }, { withSender }]) =>
+          (model, context, options) =>
+            withSender(named(options), () =>
+              streamSimple(asWire(model, api), context, {
+                ...options,
+                onPayload: command => withAlternatingRoles(command) ?? undefined,
+              }),
+            ),
+      )
+    default:
+      return api satisfies never
+  }
+}
+
+/** Amazon's library puts its own name before ours. */
+function named({ fetch = systemFetch, identity }: SimpleStreamOptions): Fetch {
+  const agent = identity?.userAgent
+  if (typeof agent !== 'object') return fetch
+  return (input, init) => {
+    const headers = new Headers(init?.headers)
+    headers.set('user-agent', agent.custom)
+    return fetch(input, { ...init, headers })
   }
 }
 

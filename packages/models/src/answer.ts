@@ -58,6 +58,7 @@ export async function answer(
       tried: new Map(),
       attempts: 0,
       last: null,
+      renewed: new Set(),
     })
   } catch (error) {
     const isRouting = isError(error, 'no_route', 'not_allowed', 'no_price')
@@ -75,6 +76,8 @@ type Progress = {
   tried: Map<string, Failed>
   attempts: number
   last: { end: AttemptEnd; class: FailureClass } | null
+  /** Names whose login was renewed for this request; once is enough. */
+  renewed: Set<string>
 }
 type Failed = { class: FailureClass; cause: RequestFailure['cause']; attempts: number; message: string }
 
@@ -192,12 +195,22 @@ async function tryOne(parts: AnswerParts, progress: Progress, candidate: Candida
     attempts: failures,
     message: failure.message,
   })
+  if (classified.class === 'auth' && (await isRenewed(progress, candidate)))
+    return tryOne(parts, progress, candidate)
   if (isFinal(classified.class)) return failedBy(end, classified.class, triedOf(parts, progress), null)
   strike(run, candidate, classified, clock.monotonic())
   if (hasStreamed && request.isPartialKept === true)
     return failedBy(end, classified.class, triedOf(parts, progress), null)
   if (hasStreamed) out.tell({ type: 'discarded', reason: failure.message, attempt: progress.attempts })
   return null
+}
+
+/** A login's token may have been revoked before its time: it is refreshed once, then the vendor's word counts. */
+async function isRenewed({ renewed, request }: Progress, { name, route }: Candidate): Promise<boolean> {
+  const { credential } = route.endpoint
+  if (credential?.renew === undefined || renewed.has(name)) return false
+  renewed.add(name)
+  return credential.renew(request.options.signal)
 }
 
 /** An answer, something that another model can not mend, or ours. */

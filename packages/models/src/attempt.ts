@@ -11,7 +11,7 @@ import type { Redact } from './redactor.ts'
 import type { ModelRequest, RequestFailure } from './router.ts'
 import type { Route } from './routing.ts'
 import type { Fetch } from './system-fetch.ts'
-import { createTransport, type Exchange, placeholderKey } from './transport.ts'
+import { awsEnvironment, createTransport, type Exchange, placeholderKey } from './transport.ts'
 import { NO_USAGE, settledUsage, type TokenUsage } from './usage.ts'
 import { createWatchdog } from './watchdog.ts'
 
@@ -46,13 +46,14 @@ export async function runAttempt(
   const signal = caller === undefined ? ours.signal : AbortSignal.any([caller, ours.signal])
   const watchdog = createWatchdog(clock, route.endpoint.timeouts, () => ours.abort())
   const { fetch, exchange } = createTransport(route.endpoint, parts.fetch, signal, watchdog.sound)
+  const aws = awsEnvironment(route.endpoint)
   try {
     const stream = parts.wire(requestModel(route), request.context, {
       ...request.options,
       sessionId: request.sessionId,
       signal,
       fetch,
-      apiKey: placeholderKey(route.endpoint.key),
+      ...(aws === null ? { apiKey: placeholderKey(route.endpoint.key) } : { env: aws }),
       headers: { ...request.options.headers, ...route.endpoint.headers },
       identity: { userAgent: { custom: parts.userAgent } },
       // Said out loud, because the library would look into the process environment.

@@ -7,23 +7,25 @@ import { loadWire } from './adapters.ts'
 import { type Answer, type AnswerParts, type Attempt, answer } from './answer.ts'
 import { type AttemptEnd, runAttempt, unsent } from './attempt.ts'
 import { createAccounts } from './budgets.ts'
-import type { Environment } from './endpoint.ts'
 import { fail } from './errors.ts'
 import { type FallbackNumbers, fallbackNumbers } from './fallback-numbers.ts'
 import { type Ledger, openLedger, readLedger } from './ledger.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
 import { type MeterParts, metered } from './meter.ts'
+import type { ModelsFile } from './models-file.ts'
 import { nodeDisk } from './node-disk.ts'
 import type { StateDisk } from './outside.ts'
 import { DEFAULT_TIMEOUTS, type ProviderConfig, type Timeouts } from './provider-config.ts'
 import { openProviderHealth, type ProviderHealth } from './provider-health.ts'
 import { WIRES, type WireApi } from './provider-table.ts'
-import { createRedactor, type Redact } from './redactor.ts'
+import { createRedactor, type Redact, type Redactor } from './redactor.ts'
 import { createRequestStream } from './request-stream.ts'
 import type { AttemptReport, ModelRequest, ModelRouter, RouterScope } from './router.ts'
-import { createRoutes, type Routes } from './routing.ts'
+import { createRoutes, type Route, type Routes, type RoutesParts } from './routing.ts'
+import type { Environment } from './routing-order.ts'
 import { nameOf } from './routing-run.ts'
 import { type Candidate, createScope, EVERYBODY, narrowed } from './scope.ts'
+import type { SecretValues } from './secret-value.ts'
 import { type Fetch, systemFetch } from './system-fetch.ts'
 
 export const HEALTH_FILE = 'provider-health.json'
@@ -38,6 +40,14 @@ export type ModelRouterOptions = {
   random?: Random
   fetch?: Fetch
   timeouts?: Partial<Timeouts>
+  /** `--gateway-url` and `--key`, or the setting; their variables are read from `env`. */
+  gateway?: { url?: string | undefined; key?: string | undefined }
+  /** Stored logins; `Logins.usable()` gives them. */
+  logins?: RoutesParts['logins']
+  /** `models.json`, and what opens its values. */
+  models?: { file: ModelsFile; secrets: SecretValues }
+  /** Ids that no catalogue lists are sent to the provider whose they are by their prefix. */
+  takesUnknownIds?: boolean
   /** `llm.fallback` of a configuration. */
   fallback?: Partial<FallbackNumbers>
   /** For everybody, e.g. fallback models and `llm.budget`; `for` narrows it. */
@@ -65,11 +75,21 @@ export type ModelRouterOptions = {
 export async function createModelRouter(options: ModelRouterOptions): Promise<ModelRouter> {
   const { clock, random = systemRandom, state, warn = () => {} } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
-  const routes = await createRoutes(options.providers ?? {}, options.env, timeouts)
-  const redact = createRedactor(secretsOf(routes))
+  const routes = await createRoutes({
+    providers: options.providers ?? {},
+    env: options.env,
+    timeouts,
+    ...(options.gateway === undefined ? {} : { gateway: options.gateway }),
+    ...(options.logins === undefined ? {} : { logins: options.logins }),
+    ...(options.models === undefined ? {} : options.models),
+    takesUnknownIds: options.takesUnknownIds ?? false,
+  })
+  const redactor = createRedactor(secretsOf(routes))
+  const { redact } = redactor
   const send: SendParts = {
     clock,
     redact,
+    redactor,
     fetch: options.fetch ?? systemFetch,
     userAgent: options.userAgent ?? 'beige',
   }
@@ -93,7 +113,7 @@ export async function createModelRouter(options: ModelRouterOptions): Promise<Mo
 
   const meter: MeterParts = { clock, random, accounts, ledger, report: options.onAttempt ?? (() => {}) }
   const limiters = new Map(
-    routes.endpoints.map(({ id, concurrency }) => [id, createLimiter(concurrency, clock)] as const),
+    routes.endpoints().map(({ id, concurrency }) => [id, createLimiter(concurrency, clock)] as const),
   )
   const parts: AnswerParts = {
     clock,
@@ -119,7 +139,7 @@ function routerFor(shared: Shared, given: RouterScope): ModelRouter {
   const scope = createScope(routes, given)
   return {
     resolve: name => scope.check(routes.route(name).model),
-    models: () => routes.endpoints.flatMap(endpoint => [...endpoint.models.values()]),
+    models: () => routes.endpoints().flatMap(endpoint => [...endpoint.models.values()]),
     stream(request) {
       const { message } = unsent(request, '', parts.clock.now(), 'unavailable')
       const out = createRequestStream(message, request.onNotice)
@@ -147,7 +167,7 @@ export async function warmUp(model: Model<Api>): Promise<void> {
   await loadWire(wireOf(model))
 }
 
-type SendParts = { redact: Redact; clock: Clock; fetch: Fetch; userAgent: string }
+type SendParts = { redact: Redact; redactor: Redactor; clock: Clock; fetch: Fetch; userAgent: string }
 
 function paidAttempt(parts: SendParts, meter: MeterParts, attempt: Attempt): ReturnType<typeof metered> {
   const { candidate, scope, request, number, classOf, forward, release } = attempt
@@ -170,18 +190,36 @@ function paidAttempt(parts: SendParts, meter: MeterParts, attempt: Attempt): Ret
 /** Never rejects. */
 async function sent(
   parts: SendParts,
-  { route }: Candidate,
+  candidate: Candidate,
   request: ModelRequest,
   forward: Attempt['forward'],
 ): Promise<AttemptEnd> {
+  const { signal } = request.options
+  let route: Route
   try {
-    request.options.signal?.throwIfAborted()
+    signal?.throwIfAborted()
+    route = await opened(candidate.route, parts.redactor, signal)
+  } catch (error) {
+    return unsent(request, parts.redact(messageOf(error)), parts.clock.now(), 'no_route')
+  }
+  try {
     const wire = await loadWire(wireOf(route.model))
     return await runAttempt({ ...parts, route, request, wire }, forward)
   } catch (error) {
     // What a library throws instead of streaming, e.g. about a request that it can not build.
     return unsent(request, parts.redact(messageOf(error)), parts.clock.now(), 'stream')
   }
+}
+
+/** The route with the key that its login or command gives now. */
+async function opened(route: Route, redactor: Redactor, signal: AbortSignal | undefined): Promise<Route> {
+  const { endpoint, model } = route
+  if (endpoint.credential === undefined) return route
+  const { key, headers = {}, baseUrl } = await endpoint.credential.open(signal)
+  redactor.add([...(key === null ? [] : [key]), ...secretHeaders(headers)])
+  const now = { ...endpoint, key, headers: { ...endpoint.headers, ...headers } }
+  if (baseUrl === undefined) return { endpoint: now, model }
+  return { endpoint: { ...now, baseUrl }, model: { ...model, baseUrl } }
 }
 
 function limiterOf(limiters: ReadonlyMap<string, Limiter>, { route }: Candidate): Limiter {
@@ -208,10 +246,17 @@ function wireOf(model: Model<Api>): WireApi {
 }
 
 function secretsOf(routes: Routes): string[] {
-  return routes.endpoints.flatMap(endpoint => [
-    ...(endpoint.key === null ? [] : [endpoint.key]),
-    ...Object.entries(endpoint.headers)
-      .filter(([name]) => /auth|key|token|secret|cookie/i.test(name))
-      .map(([, value]) => value),
-  ])
+  return routes
+    .endpoints()
+    .flatMap(({ key, aws = {}, headers }) => [
+      ...(key === null ? [] : [key]),
+      ...[aws.AWS_SECRET_ACCESS_KEY, aws.AWS_SESSION_TOKEN].filter(value => value !== undefined),
+      ...secretHeaders(headers),
+    ])
+}
+
+function secretHeaders(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers)
+    .filter(([name]) => /auth|key|token|secret|cookie/i.test(name))
+    .map(([, value]) => value)
 }

@@ -1,6 +1,7 @@
 /** An endpoint is one place that requests can go to: a URL, a key, and the models it answers for. */
 import type { Api, Model } from '@earendil-works/pi-ai'
 import { fail } from './errors.ts'
+import type { ModelEntry } from './models-file.ts'
 import {
   checkProvider,
   DEFAULT_TIMEOUTS,
@@ -8,7 +9,16 @@ import {
   type ProviderConfig,
   type Timeouts,
 } from './provider-config.ts'
-import { type KeyHeader, type ProviderRow, providerRow, rowByUrl, type WireApi } from './provider-table.ts'
+import {
+  type KeyHeader,
+  PROVIDERS,
+  type ProviderRow,
+  providerRow,
+  rowByPrefix,
+  rowByUrl,
+  type WireApi,
+} from './provider-table.ts'
+import { type Environment, keyOfRow, regionOf, variable } from './routing-order.ts'
 
 export type Endpoint = {
   /** Also the `provider` of its models. */
@@ -18,6 +28,10 @@ export type Endpoint = {
   api: WireApi
   keyIn: KeyHeader
   key: string | null
+  /** Where the key is known only when a request is made; `key` is null then. */
+  credential?: Credential
+  /** What the AWS library is told instead of the process environment; without a key it signs with these. */
+  aws?: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   timeouts: Timeouts
   /** By lower-case id. */
@@ -30,10 +44,18 @@ export type Endpoint = {
   passesThrough: boolean
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+/** A key that a login, or a command in `models.json`, gives. */
+export type Credential = {
+  /** Throws `needs_login`, `bad_secret`. */
+  open(signal: AbortSignal | undefined): Promise<Opened>
+  /** After the vendor refused what `open` gave: true when there is another key now. Without it there never is. */
+  renew?(signal: AbortSignal | undefined): Promise<boolean>
+}
+export type Opened = { key: string | null; headers?: Readonly<Record<string, string>>; baseUrl?: string }
 
 /** What we assume of a model that nobody described; pi's own defaults for custom models. */
 export const UNKNOWN_MODEL = { contextWindow: 128_000, maxTokens: 16_384 } as const
+const NO_LIMIT = Number.POSITIVE_INFINITY
 
 /** Of one provider in the configuration. */
 export async function configuredEndpoint(
@@ -45,13 +67,18 @@ export async function configuredEndpoint(
   checkProvider(id, config)
   const row = providerRow(id)
   const api = config.api ?? row?.api ?? 'openai-completions'
+  const loginUrl = config.auth === 'oauth' ? (row?.loginUrl ?? null) : null
+  const baseUrl = config.baseUrl ?? loginUrl ?? baseUrlOf(row, env)
+  if (baseUrl === null)
+    throw fail('bad_provider', { provider: id, what: 'needs a baseUrl with its region, or AWS_REGION' })
   const shape = {
     id,
     name: row?.name ?? id,
-    baseUrl: config.baseUrl ?? row?.baseUrl ?? '',
+    baseUrl,
     api,
     keyIn: row !== undefined && config.api === undefined ? row.keyIn : keyHeaderOf(api),
-    key: config.auth === 'none' ? null : (config.apiKey ?? variable(env, row?.variable ?? null)),
+    key: config.auth === undefined || config.auth === 'apiKey' ? keyIn(config, row, env) : null,
+    ...awsOf(api, env, baseUrl),
     headers: { ...row?.headers, ...config.headers },
     timeouts: { ...timeouts, ...config.timeouts },
     concurrency: (config.concurrency ?? -1) === -1 ? Number.POSITIVE_INFINITY : (config.concurrency ?? -1),
@@ -67,6 +94,10 @@ export async function configuredEndpoint(
   return { ...shape, models, priced: pricedIds([...models.values()], stated) }
 }
 
+function keyIn(config: ProviderConfig, row: ProviderRow | undefined, env: Environment): string | null {
+  return config.apiKey ?? variable(env, row?.variable ?? null)
+}
+
 /** Of `AI_BASE_URL`: any id passes. A host of the table brings its row, else `AI_PROVIDER` may name one. */
 export async function baseUrlEndpoint(env: Environment): Promise<Endpoint | null> {
   const text = variable(env, 'AI_BASE_URL')
@@ -75,43 +106,133 @@ export async function baseUrlEndpoint(env: Environment): Promise<Endpoint | null
   if (url === null || !/^https?:$/.test(url.protocol))
     throw fail('bad_provider', { provider: 'AI_BASE_URL', what: `"${text}" is not an http or https URL` })
   const row = rowByUrl(url) ?? providerRow(variable(env, 'AI_PROVIDER') ?? '')
+  return { ...(await placeOf(row, text, env)), key: variable(env, 'AI_API_KEY'), passesThrough: true }
+}
+
+/** Of a row whose key is at hand. `OPENAI_BASE_URL` moves the `openai` row alone, and then any id passes. */
+export async function rowEndpoint(
+  row: ProviderRow,
+  env: Environment,
+  keyVariable: string,
+): Promise<Endpoint | null> {
+  const moved = row.id === 'openai' ? variable(env, 'OPENAI_BASE_URL') : null
+  const baseUrl = moved ?? baseUrlOf(row, env)
+  if (baseUrl === null) return null
+  // With an access key the library signs; there is no bearer then.
+  const key = keyVariable === 'AWS_ACCESS_KEY_ID' ? null : variable(env, keyVariable)
+  const isRegional = row.baseUrl !== baseUrl
+  const place = await placeOf(row, baseUrl, env, moved === null && !isRegional ? null : baseUrl)
+  return { ...place, key, passesThrough: moved !== null }
+}
+
+/** Of a stored login. Its token may move it to another host of the same provider. */
+export async function loginEndpoint(row: ProviderRow, credential: Credential): Promise<Endpoint | null> {
+  if (row.loginUrl === undefined) return null
+  const place = await placeOf(row, row.loginUrl, {}, null)
+  return { ...place, keyIn: 'bearer', key: null, credential, passesThrough: false }
+}
+
+/** Any id passes, on the wire of the vendor whose id it is, so that nothing of its answers is lost on the way. */
+export async function gatewayEndpoint(url: string, key: string | null): Promise<Endpoint> {
+  const root = url.replace(/\/+$/, '').replace(/\/v1$/, '')
+  const parsed = URL.parse(root)
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    throw fail('bad_provider', { provider: 'gateway', what: `"${url}" is not an http or https URL` })
+  const place = await placeOf(undefined, `${root}/v1`, {})
+  const rows = PROVIDERS.filter(row => row.prefixes.length > 0 && row.id !== 'bedrock')
+  const models = await Promise.all(
+    rows.map(async row => {
+      const known = await catalogueOf(row, `${root}/v1`, wireAtGateway(row))
+      return known
+        .filter(model => rowByPrefix(model.id) === row)
+        .map(model => ({ ...model, provider: 'gateway' }))
+    }),
+  )
+  return { ...place, id: 'gateway', name: 'the gateway', key, ...priced(models.flat()), passesThrough: true }
+}
+
+/** Of an entry of `models.json` that has a `base_url`. */
+export async function fileEndpoint(
+  entry: ModelEntry & { baseUrl: string },
+  credential: Credential,
+  env: Environment,
+): Promise<Endpoint> {
+  const url = URL.parse(entry.baseUrl)
+  const row = url === null ? undefined : rowByUrl(url)
+  const place = await placeOf(row, entry.baseUrl, env)
+  const api = entry.wire ?? place.api
+  const keyIn = row !== undefined && entry.wire === null ? row.keyIn : keyHeaderOf(api)
+  const shape = { ...place, api, keyIn, key: null, credential, passesThrough: false }
+  const known = place.models.get(entry.id.toLowerCase())
+  const model = known?.api === api ? known : customModel(shape, { id: entry.id, ...UNKNOWN_MODEL })
+  return { ...shape, models: byId([model]) }
+}
+
+/** What the file says about a model counts wherever it is asked. */
+export function describedBy(model: Model<Api>, entry: ModelEntry): Model<Api> {
+  const { contextWindow, maxOutput, reasoning, vision } = entry
+  return {
+    ...model,
+    ...(contextWindow === null ? {} : { contextWindow }),
+    ...(maxOutput === null ? {} : { maxTokens: maxOutput }),
+    ...(reasoning === null ? {} : { reasoning }),
+    ...(vision === null ? {} : { input: vision ? ['text', 'image'] : ['text'] }),
+  }
+}
+
+/** `catalogueUrl`: null where the catalogue's own addresses are right. */
+async function placeOf(
+  row: ProviderRow | undefined,
+  baseUrl: string,
+  env: Environment,
+  catalogueUrl: string | null = baseUrl,
+): Promise<Omit<Endpoint, 'key' | 'passesThrough'>> {
+  const api = row?.api ?? 'openai-completions'
   return {
     id: row?.id ?? 'custom',
-    name: row?.name ?? text,
-    baseUrl: text,
-    api: row?.api ?? 'openai-completions',
+    name: row?.name ?? baseUrl,
+    baseUrl,
+    api,
     keyIn: row?.keyIn ?? 'bearer',
-    key: variable(env, 'AI_API_KEY'),
     headers: row?.headers ?? {},
     timeouts: DEFAULT_TIMEOUTS,
-    concurrency: Number.POSITIVE_INFINITY,
-    ...priced(row === undefined ? [] : await catalogueOf(row, text, null)),
-    passesThrough: true,
+    concurrency: NO_LIMIT,
+    ...awsOf(api, env, baseUrl),
+    ...priced(row === undefined ? [] : await catalogueOf(row, catalogueUrl, null)),
   }
 }
 
-/** Of a row whose variable is set. `OPENAI_BASE_URL` moves the `openai` row alone, and then any id passes. */
-export async function rowEndpoint(row: ProviderRow, env: Environment, key: string): Promise<Endpoint | null> {
-  if (row.baseUrl === null) return null
-  const moved = row.id === 'openai' ? variable(env, 'OPENAI_BASE_URL') : null
-  return {
-    id: row.id,
-    name: row.name,
-    baseUrl: moved ?? row.baseUrl,
-    api: row.api,
-    keyIn: row.keyIn,
-    key,
-    headers: row.headers ?? {},
-    timeouts: DEFAULT_TIMEOUTS,
-    concurrency: Number.POSITIVE_INFINITY,
-    ...priced(await catalogueOf(row, moved, null)),
-    passesThrough: moved !== null,
-  }
+/** Null where it takes a region that nobody named. */
+function baseUrlOf(row: ProviderRow | undefined, env: Environment): string | null {
+  const url = row?.baseUrl ?? null
+  if (!url?.includes('$AWS_REGION')) return url
+  const region = regionOf(env)
+  return region === null ? null : url.replace('$AWS_REGION', region)
 }
 
-export function variable(env: Environment, name: string | null): string | null {
-  const value = name === null ? undefined : env[name]?.trim()
-  return value === undefined || value === '' ? null : value
+const AWS_REGION_IN_HOST = /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com/
+
+function awsOf(api: WireApi, env: Environment, baseUrl: string): Pick<Endpoint, 'aws'> {
+  if (api !== 'bedrock-converse-stream') return {}
+  const inHost = AWS_REGION_IN_HOST.exec(URL.parse(baseUrl)?.hostname ?? '')?.[1]
+  const aws: Record<string, string> = { AWS_REGION: inHost ?? regionOf(env) ?? 'us-east-1' }
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) {
+    const value = variable(env, name)
+    if (value !== null) aws[name] = value
+  }
+  return { aws }
+}
+
+function wireAtGateway(row: ProviderRow): WireApi | null {
+  return row.api === 'anthropic-messages' || row.id === 'openai' ? null : 'openai-completions'
+}
+
+/** A row's key is at hand: what `rowEndpoint` is called with. */
+export function readyRows(env: Environment): { row: ProviderRow; keyVariable: string }[] {
+  return PROVIDERS.flatMap(row => {
+    const { variable: keyVariable } = keyOfRow(row, env)
+    return keyVariable === null ? [] : [{ row, keyVariable }]
+  })
 }
 
 /** The model of this endpoint with that id, in any case; made up where the endpoint takes any id. */

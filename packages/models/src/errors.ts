@@ -7,10 +7,15 @@ export const modelErrors = {
     retryable: false,
     advice: 'Set {variable}',
   },
-  not_offered: {
-    says: 'No way to reach {model}: {provider} needs {needs}, which this version can not do.',
+  needs_login: {
+    says: '{provider}: {what}.',
     retryable: false,
-    advice: 'Use the model through another provider, or set AI_BASE_URL to a server that offers it',
+    advice: 'Run: agent login {provider}',
+  },
+  bad_secret: {
+    says: 'models.json has no usable key for {model}: {what}.',
+    retryable: false,
+    advice: 'Run the command of the entry by hand and mend it',
   },
   unknown_model: {
     says: '{provider} has no model "{model}"{near}.',
@@ -61,6 +66,11 @@ export const modelErrors = {
     says: 'no model could answer: {tried}.',
     retryable: true,
     advice: 'Send the prompt again later, or choose another model',
+  },
+  refused_by_vendor: {
+    says: 'HTTP {status}: {text}',
+    retryable: false,
+    advice: 'Read what the vendor says',
   },
   second_request: {
     says: 'an attempt is one request, and the library for {provider} asked for a second.',

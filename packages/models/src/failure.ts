@@ -76,11 +76,11 @@ function causeOf({ exchange, silence, libraryMessage, stopReason }: Evidence): F
 const REFUSALS = /refusal|content_filter|sensitive|SAFETY|PROHIBITED_CONTENT|BLOCKLIST|SPII/
 const BLOCKED_PROMPT = /"blockReason"\s*:\s*"([A-Z_]{1,40})"/ // Google says so instead of an answer
 const LAST_EVENT =
-  /message_stop|\[DONE\]|"response\.(?:completed|incomplete|failed)"|"finish_?[rR]eason"\s*:\s*"/
+  /message_stop|messageStop|\[DONE\]|"response\.(?:completed|incomplete|failed)"|"finish_?[rR]eason"\s*:\s*"/
 
 // A page of a proxy comes with status 200 too; some servers forget the type of a true stream.
 function isEventStream(exchange: Exchange, tail: string): boolean {
-  return (exchange.headers['content-type'] ?? '').includes('event-stream') || /^data:/m.test(tail)
+  return /event-?stream/.test(exchange.headers['content-type'] ?? '') || /^data:/m.test(tail)
 }
 
 /** Node's own limits on silence are silence too, whichever clock was faster. */
@@ -125,8 +125,13 @@ function errorFrame(tail: string): string | null {
     const data = line.slice(5).trim()
     if (/error|exception/i.test(data) && isErrorFrame(parse(data))) return data
   }
-  return null
+  const [, type, payload = ''] = BINARY_EXCEPTION.exec(tail) ?? []
+  const said = parse(payload)
+  return type === undefined || !isObject(said) ? null : JSON.stringify({ error: { type, ...said } })
 }
+
+// Of Amazon's event stream: the header's name, three bytes of its form, its value; further on the payload.
+const BINARY_EXCEPTION = /:exception-type[\s\S]{3}([A-Za-z_]+)[\s\S]{0,200}?(\{[^{}]{0,4000}\})/
 
 function isErrorFrame(data: unknown): boolean {
   if (!isObject(data)) return false

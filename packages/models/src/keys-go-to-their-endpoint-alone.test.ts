@@ -3,11 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '@beige/protocol'
 import { startModelServer } from '@beige/test-support'
-import { ask, bench, failed, KEY, system, user, WIRES } from '../test/wires.ts'
-import { createModelRouter, takeProviderVariables } from './index.ts'
+import { ask, bench, failed, KEY, placeOf, system, user, WIRES } from '../test/wires.ts'
+import { createModelRouter, takeProviderVariables, type WireApi } from './index.ts'
 import { placeholderKey } from './transport.ts'
 
 const MODEL = { id: 'x', contextWindow: 1000, maxTokens: 10 }
+
+const HEADER: Partial<Record<WireApi, string>> = {
+  'anthropic-messages': 'x-api-key',
+  'google-generative-ai': 'x-goog-api-key',
+}
 
 for (const api of WIRES) {
   test(`${api}: the key is sent in one header, and the placeholder nowhere`, async () => {
@@ -17,7 +22,7 @@ for (const api of WIRES) {
     const holding = Object.entries(request.headers).filter(([, value]) => value.includes(KEY))
     assert.deepEqual(
       holding.map(([name]) => name),
-      [api === 'anthropic-messages' ? 'x-api-key' : 'authorization'],
+      [HEADER[api] ?? 'authorization'],
     )
     assert.ok(!JSON.stringify([request.headers, request.body]).includes(placeholderKey(KEY)))
     assert.equal(request.headers['user-agent'], 'beige')
@@ -27,7 +32,7 @@ for (const api of WIRES) {
     await using server = await startModelServer({ script: [], apiKey: KEY })
     const wrong = 'wrong.key.of.a.kind.that.no.pattern.knows'
     const router = await createModelRouter({
-      providers: { p: { baseUrl: `${server.url}/v1`, api, apiKey: wrong, models: [MODEL] } },
+      providers: { p: { baseUrl: placeOf(server, api), api, apiKey: wrong, models: [MODEL] } },
       env: {},
       clock: systemClock,
     })
@@ -39,7 +44,9 @@ for (const api of WIRES) {
   test(`${api}: a provider without a key sends none`, async () => {
     await using server = await startModelServer({ script: [{ text: 'free' }] })
     const router = await createModelRouter({
-      providers: { p: { baseUrl: `${server.url}/v1`, api, models: [MODEL], headers: { 'x-team': 'blue' } } },
+      providers: {
+        p: { baseUrl: placeOf(server, api), api, models: [MODEL], headers: { 'x-team': 'blue' } },
+      },
       env: {},
       clock: systemClock,
     })
@@ -55,7 +62,7 @@ for (const api of WIRES) {
     await using server = await startModelServer({ script: [{ text: 'free' }] })
     const id = api === 'anthropic-messages' ? 'anthropic' : 'openai'
     const router = await createModelRouter({
-      providers: { [id]: { baseUrl: `${server.url}/v1`, api, auth: 'none', models: [MODEL] } },
+      providers: { [id]: { baseUrl: placeOf(server, api), api, auth: 'none', models: [MODEL] } },
       env: { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY },
       clock: systemClock,
     })

@@ -26,8 +26,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = { idleMs: 300_000, firstTokenMs: 600_0
 export type ProviderConfig = {
   /** Without it the row's variable is used; an unknown name without one sends no key. */
   apiKey?: string
-  /** `none`: no key is sent, whatever the environment holds. */
-  auth?: 'apiKey' | 'none'
+  /** `none`: no key is sent, whatever the environment holds. `oauth`: the stored login of that name. */
+  auth?: 'apiKey' | 'oauth' | 'none'
   baseUrl?: string
   api?: WireApi
   headers?: Readonly<Record<string, string>>
@@ -44,12 +44,14 @@ export function checkProvider(id: string, config: ProviderConfig): void {
   const row = providerRow(id)
   const bad = (what: string) => fail('bad_provider', { provider: id, what })
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(id)) throw bad('a name has lower-case letters, digits and dashes only')
-  if (config.baseUrl === undefined && !row?.baseUrl)
+  if (config.baseUrl === undefined && !row?.baseUrl && !(config.auth === 'oauth' && row?.loginUrl))
     throw bad(row === undefined ? 'is not a known provider, so it needs baseUrl and api' : 'needs a baseUrl')
   if (config.api === undefined && row === undefined) throw bad(`needs api, one of ${WIRES.join(', ')}`)
   if (config.api !== undefined && !WIRES.includes(config.api))
     throw bad(`api "${config.api}" is not one of ${WIRES.join(', ')}`)
-  if (config.auth === 'none' && config.apiKey !== undefined) throw bad('has an apiKey and auth: "none"')
+  if ((config.auth ?? 'apiKey') !== 'apiKey' && config.apiKey !== undefined)
+    throw bad(`has an apiKey and auth: "${config.auth}"`)
+  if (config.auth === 'oauth' && row?.loginUrl === undefined) throw bad('knows no login')
   if (config.baseUrl !== undefined) checkUrl(config.baseUrl, config.insecure === true, bad)
   checkModels(config.models ?? [], bad)
   const { concurrency } = config

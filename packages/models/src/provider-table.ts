@@ -8,6 +8,8 @@ export const WIRES = [
   'openai-responses',
   'google-generative-ai',
   'mistral-conversations',
+  'bedrock-converse-stream',
+  'openai-codex-responses',
 ] as const
 export type WireApi = (typeof WIRES)[number]
 
@@ -16,9 +18,14 @@ export type KeyHeader = 'bearer' | 'x-api-key' | 'x-goog-api-key'
 export type ProviderRow = {
   id: string
   name: string
-  /** Null: reached by `AI_BASE_URL` or a login alone. */
+  /** Null: reached by `AI_BASE_URL` or a login alone. `$AWS_REGION` in it stands for that variable. */
   baseUrl: string | null
-  /** Of `AI_BASE_URL`, with the path where one host has several rows; the longest that matches wins. */
+  /** Where a login of this provider leads; a token may name another place of the same provider. */
+  loginUrl?: string
+  /**
+   * Of `AI_BASE_URL`, with the path where one host has several rows; the longest that matches wins. `*` is one label of
+   * a name.
+   */
   hosts: readonly string[]
   /** For ids that the catalogue does not give another wire of the same provider. */
   api: WireApi
@@ -27,8 +34,6 @@ export type ProviderRow = {
   headers?: Readonly<Record<string, string>>
   /** Ids that start so are this provider's own. */
   prefixes: readonly string[]
-  /** What it takes beyond a key, where we can not do that. */
-  needs?: string
   /** `+08:00`: of the times without a zone in this vendor's error texts. */
   utcOffset?: string
   /** pi-ai's catalogue of this provider, loaded when its row is used: no one needs all of them. */
@@ -57,6 +62,7 @@ export const PROVIDERS: readonly ProviderRow[] = [
     keyIn: 'x-api-key',
     variable: 'ANTHROPIC_API_KEY',
     prefixes: ['claude-'],
+    loginUrl: 'https://api.anthropic.com',
     catalogue: () =>
       import('@earendil-works/pi-ai/providers/anthropic.models').then(m => all(m.ANTHROPIC_MODELS)),
   },
@@ -72,14 +78,16 @@ export const PROVIDERS: readonly ProviderRow[] = [
     catalogue: () => import('@earendil-works/pi-ai/providers/google.models').then(m => all(m.GOOGLE_MODELS)),
   },
   {
-    ...openAi,
     id: 'bedrock',
     name: 'Amazon Bedrock',
-    baseUrl: null,
-    hosts: [],
-    variable: null,
+    baseUrl: 'https://bedrock-runtime.$AWS_REGION.amazonaws.com',
+    hosts: ['bedrock-runtime.*.amazonaws.com'],
+    api: 'bedrock-converse-stream',
+    keyIn: 'bearer',
+    variable: 'AWS_BEARER_TOKEN_BEDROCK',
     prefixes: ['anthropic.', 'amazon.', 'us.', 'eu.', 'apac.', 'global.'],
-    needs: 'requests signed for AWS',
+    catalogue: () =>
+      import('@earendil-works/pi-ai/providers/amazon-bedrock.models').then(m => all(m.AMAZON_BEDROCK_MODELS)),
   },
   {
     ...openAi,
@@ -198,19 +206,23 @@ export const PROVIDERS: readonly ProviderRow[] = [
     id: 'openai-codex',
     name: 'ChatGPT plan',
     baseUrl: null,
-    hosts: [],
-    api: 'openai-responses',
+    loginUrl: 'https://chatgpt.com/backend-api',
+    hosts: ['chatgpt.com/backend-api'],
+    api: 'openai-codex-responses',
     variable: null,
-    needs: 'a login',
+    catalogue: () =>
+      import('@earendil-works/pi-ai/providers/openai-codex.models').then(m => all(m.OPENAI_CODEX_MODELS)),
   },
   {
     ...openAi,
     id: 'github-copilot',
     name: 'GitHub Copilot',
     baseUrl: null,
-    hosts: [],
+    loginUrl: 'https://api.individual.githubcopilot.com',
+    hosts: ['api.githubcopilot.com', 'api.*.githubcopilot.com'],
     variable: null,
-    needs: 'a login',
+    catalogue: () =>
+      import('@earendil-works/pi-ai/providers/github-copilot.models').then(m => all(m.GITHUB_COPILOT_MODELS)),
   },
   {
     id: 'kimi-coding',
@@ -254,10 +266,18 @@ export function rowByPrefix(modelId: string): ProviderRow | undefined {
 /** The row that a base URL belongs to, so that a proxy-free `AI_BASE_URL` brings its header and wire. */
 export function rowByUrl(url: URL): ProviderRow | undefined {
   const place = `${url.host}${url.pathname}`.replace(/\/+$/, '')
-  const matches = PROVIDERS.flatMap(row => row.hosts.map(host => ({ row, host }))).filter(
-    ({ host }) => place === host || place.startsWith(`${host}/`),
+  const matches = PROVIDERS.flatMap(row => row.hosts.map(host => ({ row, host }))).filter(({ host }) =>
+    isAt(place, host),
   )
   return matches.sort((a, b) => b.host.length - a.host.length)[0]?.row
+}
+
+function isAt(place: string, host: string): boolean {
+  const [before, after] = host.split('*')
+  if (after === undefined) return place === host || place.startsWith(`${host}/`)
+  if (!place.startsWith(before ?? '')) return false
+  const [label] = place.slice(before?.length).split('.')
+  return label !== '' && isAt(place, `${before}${label}${after}`)
 }
 
 function all(catalogue: Readonly<Record<string, Model<Api>>>): readonly Model<Api>[] {

@@ -4,13 +4,13 @@ import { createRedactor } from './redactor.ts'
 
 test('a key goes in each of its spellings', () => {
   const key = 'a+b/c=secret value'
-  const redact = createRedactor([key])
+  const redact = createRedactor([key]).redact
   for (const spelling of [key, encodeURIComponent(key), Buffer.from(key).toString('base64')])
     assert.equal(redact(`<${spelling}>`), '<[redacted]>')
 })
 
 test('what looks like a key goes, words stay', () => {
-  const redact = createRedactor([])
+  const redact = createRedactor([]).redact
   assert.equal(
     redact('Incorrect API key provided: sk-proj-abcd***********wxyz. See sk-learn and key-value stores.'),
     'Incorrect API key provided: [redacted]. See sk-learn and key-value stores.',
@@ -19,5 +19,5 @@ test('what looks like a key goes, words stay', () => {
 })
 
 test('a very short secret does not eat the text', () => {
-  assert.equal(createRedactor(['a', 'no'])('a note'), 'a note')
+  assert.equal(createRedactor(['a', 'no']).redact('a note'), 'a note')
 })

@@ -8,15 +8,28 @@ const MARK = '[redacted]'
 const CREDENTIAL =
   /\b(?:sk|pk|rk|gsk|xai|nvapi|hf|key)[-_][A-Za-z0-9_*-]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/g
 
-export function createRedactor(secrets: readonly string[]): Redact {
-  const known = secrets
-    .filter(secret => secret.length >= MIN_SECRET_CHARS)
-    .flatMap(secret => [secret, encodeURIComponent(secret), btoa(unescapedBytes(secret))])
-    .sort((a, b) => b.length - a.length)
-  return text => {
-    let out = text
-    for (const secret of known) out = out.replaceAll(secret, MARK)
-    return out.replace(CREDENTIAL, MARK)
+export type Redactor = {
+  redact: Redact
+  /** Of a key that came later, e.g. a login's new token. */
+  add(secrets: readonly string[]): void
+}
+
+export function createRedactor(secrets: readonly string[]): Redactor {
+  let known: string[] = []
+  const add = (more: readonly string[]): void => {
+    const forms = more
+      .filter(secret => secret.length >= MIN_SECRET_CHARS)
+      .flatMap(secret => [secret, encodeURIComponent(secret), btoa(unescapedBytes(secret))])
+    known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length)
+  }
+  add(secrets)
+  return {
+    add,
+    redact(text) {
+      let out = text
+      for (const secret of known) out = out.replaceAll(secret, MARK)
+      return out.replace(CREDENTIAL, MARK)
+    },
   }
 }
 

@@ -1,212 +1,168 @@
-/** Which source of a route wins, and what is said when there is none. */
+/**
+ * The routing order over all combinations of its sources × all providers, against golden/routing-order.txt: run with
+ * UPDATE_GOLDEN=1 to write it anew. One line is one combination, one column one provider.
+ */
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { isError, systemClock } from '@beige/protocol'
-import { createModelRouter, type ProviderConfig } from './index.ts'
+import { PROVIDERS, type ProviderRow } from './provider-table.ts'
+import { type RouteSources, type Way, wayOf } from './routing-order.ts'
 
-type Sources = { env?: Record<string, string>; providers?: Record<string, ProviderConfig> }
+const GATEWAY = ['.', 'gateway', 'direct'] as const
+const BASE_URL = ['.', 'own', 'other'] as const
+const CHOSEN = ['.', 'this', 'other'] as const
+const FLAG = [false, true] as const
 
-async function where(name: string, { env = {}, providers = {} }: Sources): Promise<string> {
-  const router = await createModelRouter({ env, providers, clock: systemClock })
-  try {
-    const model = router.resolve(name)
-    return `${model.provider} ${model.id} ${model.api} ${model.baseUrl}`
-  } catch (error) {
-    return isError(error) ? `${error.code}: ${error.message} ${error.advice}` : String(error)
+type Combination = {
+  gateway: (typeof GATEWAY)[number]
+  file: boolean
+  baseUrl: (typeof BASE_URL)[number]
+  chosen: (typeof CHOSEN)[number]
+  key: boolean
+  login: boolean
+  variable: boolean
+}
+
+function* combinations(): Generator<Combination> {
+  for (const gateway of GATEWAY)
+    for (const file of FLAG)
+      for (const baseUrl of BASE_URL)
+        for (const chosen of CHOSEN)
+          for (const key of FLAG)
+            for (const login of FLAG)
+              for (const variable of FLAG) yield { gateway, file, baseUrl, chosen, key, login, variable }
+}
+
+const idOf = (row: ProviderRow): string => (row.prefixes[0] === undefined ? 'llama-9' : `${row.prefixes[0]}9`)
+const urlOf = (row: ProviderRow): string => `https://${row.hosts[0]?.replace('*', 'eu-west-1')}/v1`
+
+function sourcesOf(row: ProviderRow, of: Combination): RouteSources {
+  const other = row.id === 'groq' ? 'openrouter' : 'groq'
+  const env: Record<string, string> = {
+    ...(of.gateway === '.' ? {} : { AI_GATEWAY_URL: 'https://gateway.example' }),
+    ...(of.gateway === 'direct' ? { AI_DIRECT: '1' } : {}),
+    ...(of.baseUrl === '.'
+      ? {}
+      : { AI_BASE_URL: of.baseUrl === 'own' ? urlOf(row) : 'http://gpu.example/v1' }),
+    ...(of.chosen === '.' ? {} : { AI_PROVIDER: of.chosen === 'this' ? row.id : other }),
+    ...(of.key ? { AI_API_KEY: 'k' } : {}),
+    ...(of.variable && row.variable !== null ? { [row.variable]: 'k' } : {}),
+    AWS_REGION: 'eu-west-1',
+  }
+  const id = idOf(row)
+  const logins =
+    of.login && row.loginUrl !== undefined ? [{ provider: row.id, serves: (one: string) => one === id }] : []
+  return { env, logins, moved: new Set(of.file ? [id] : []) }
+}
+
+/** In few letters: the source, whose row it is when not the column's, and where the key is; `-`: what would help. */
+function cell(row: ProviderRow, way: Way): string {
+  const whose = (other: ProviderRow | null) => (other?.id === row.id ? '' : `:${other?.id ?? 'any'}`)
+  switch (way.source) {
+    case 'gateway':
+      return 'G'
+    case 'models.json':
+      return '1'
+    case 'AI_BASE_URL':
+      return `2${whose(way.row)}`
+    case 'AI_PROVIDER':
+      return `3${whose(way.row)}${way.variable === 'AI_API_KEY' ? '*' : ''}`
+    case 'login':
+      return '4'
+    case 'variable':
+      return `5${whose(way.row)}`
+    case 'none':
+      if ('login' in way.help) return '-login'
+      return `-${way.help.variable === row.variable ? 'own' : way.help.variable}`
+    default:
+      return way satisfies never
   }
 }
 
-const KEY = 'key-of-the-test'
-const LOCAL = { baseUrl: 'http://127.0.0.1:11434/v1', api: 'openai-completions' } as const
-const MODEL = { contextWindow: 32_000, maxTokens: 4000 }
-const local = { local: { ...LOCAL, models: [{ id: 'Qwen-3', ...MODEL }] } }
-const anthropic = { ANTHROPIC_API_KEY: KEY }
-
-const CASES: [string, string, Sources, string][] = [
-  [
-    'a prefix finds its provider',
-    'claude-opus-4-8',
-    { env: anthropic },
-    'anthropic claude-opus-4-8 anthropic-messages https://api.anthropic.com',
-  ],
-  [
-    'any case',
-    'CLAUDE-Opus-4-8',
-    { env: anthropic },
-    'anthropic claude-opus-4-8 anthropic-messages https://api.anthropic.com',
-  ],
-  [
-    'provider/id',
-    'anthropic/claude-opus-4-8',
-    { env: { ...anthropic, OPENAI_API_KEY: KEY } },
-    'anthropic claude-opus-4-8 anthropic-messages https://api.anthropic.com',
-  ],
-  [
-    'the catalogue gives an id another wire',
-    'gpt-5',
-    { env: { OPENAI_API_KEY: KEY } },
-    'openai gpt-5 openai-responses https://api.openai.com/v1',
-  ],
-  [
-    'OPENAI_BASE_URL moves the openai row',
-    'gpt-5',
-    { env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: 'http://proxy.example/v1/' } },
-    'openai gpt-5 openai-responses http://proxy.example/v1',
-  ],
-  [
-    'AI_BASE_URL takes any id, and speaks OpenAI',
-    'meta-llama/Llama-3',
-    { env: { ...anthropic, AI_BASE_URL: 'http://gpu.example:8000/v1' } },
-    'custom meta-llama/Llama-3 openai-completions http://gpu.example:8000/v1',
-  ],
-  [
-    'AI_BASE_URL wins over a key of the prefix',
-    'claude-opus-4-8',
-    { env: { ...anthropic, AI_BASE_URL: 'http://gpu.example:8000/v1' } },
-    'custom claude-opus-4-8 openai-completions http://gpu.example:8000/v1',
-  ],
-  [
-    "AI_BASE_URL on a host of the table brings that row's wire",
-    'claude-next',
-    { env: { AI_BASE_URL: 'https://api.anthropic.com/v1', AI_API_KEY: KEY } },
-    'anthropic claude-next anthropic-messages https://api.anthropic.com',
-  ],
-  [
-    'AI_PROVIDER names the row where the host does not',
-    'claude-next',
-    { env: { AI_BASE_URL: 'http://127.0.0.1:9/v1', AI_PROVIDER: 'anthropic' } },
-    'anthropic claude-next anthropic-messages http://127.0.0.1:9',
-  ],
-  [
-    "AI_PROVIDER serves other vendors' ids",
-    'anthropic/claude-sonnet-4.5',
-    { env: { ...anthropic, AI_PROVIDER: 'openrouter', OPENROUTER_API_KEY: KEY } },
-    'openrouter anthropic/claude-sonnet-4.5 anthropic-messages https://openrouter.ai/api',
-  ],
-  [
-    'AI_PROVIDER with AI_API_KEY',
-    'groq/llama-3.3-70b-versatile',
-    { env: { AI_PROVIDER: 'groq', AI_API_KEY: KEY } },
-    'groq llama-3.3-70b-versatile openai-completions https://api.groq.com/openai/v1',
-  ],
-  [
-    'a configured provider, exact id in any case',
-    'qwen-3',
-    { providers: local },
-    'local Qwen-3 openai-completions http://127.0.0.1:11434/v1',
-  ],
-  [
-    'a configured provider wins over the environment',
-    'local/Qwen-3',
-    { providers: local, env: { AI_BASE_URL: 'http://gpu.example:8000/v1' } },
-    'local Qwen-3 openai-completions http://127.0.0.1:11434/v1',
-  ],
-  [
-    'a configured provider of the table keeps its catalogue at another URL',
-    'claude-opus-4-8',
-    { providers: { anthropic: { apiKey: KEY, baseUrl: 'https://proxy.example/' } } },
-    'anthropic claude-opus-4-8 anthropic-messages https://proxy.example',
-  ],
-  [
-    'one id at two configured providers',
-    'qwen-3',
-    { providers: { ...local, other: local.local } },
-    'ambiguous_model: "qwen-3" is offered by several providers: local/Qwen-3, other/Qwen-3. Put the provider before the id: provider/id',
-  ],
-  ['no key', 'claude-opus-4-8', {}, 'no_route: No way to reach claude-opus-4-8. Set ANTHROPIC_API_KEY'],
-  [
-    'no key for the named provider',
-    'groq/whatever',
-    { env: anthropic },
-    'no_route: No way to reach groq/whatever. Set GROQ_API_KEY',
-  ],
-  [
-    'no key for AI_PROVIDER',
-    'claude-opus-4-8',
-    { env: { AI_PROVIDER: 'openrouter' } },
-    'no_route: No way to reach claude-opus-4-8. Set OPENROUTER_API_KEY',
-  ],
-  [
-    'an empty key is none',
-    'gpt-5',
-    { env: { OPENAI_API_KEY: ' ' } },
-    'no_route: No way to reach gpt-5. Set OPENAI_API_KEY',
-  ],
-  ['an id of nobody', 'foobarbaz-9', {}, 'no_route: No way to reach foobarbaz-9. Set AI_BASE_URL'],
-  [
-    'an id of nobody, with an aggregator at hand',
-    'foobarbaz-9',
-    { env: { GROQ_API_KEY: KEY } },
-    'no_route: No way to reach foobarbaz-9. Set AI_PROVIDER=groq',
-  ],
-  [
-    'a login row',
-    'openai-codex/gpt-5',
-    {},
-    'not_offered: No way to reach openai-codex/gpt-5: ChatGPT plan needs a login, which this version can not do. Use the model through another provider, or set AI_BASE_URL to a server that offers it',
-  ],
-]
-
-for (const [name, model, sources, expected] of CASES)
-  test(name, async () => {
-    assert.equal(await where(model, sources), expected)
-  })
-
-test('a mistyped id names the near ones', async () => {
-  const said = await where('claude-opus-4-9', { env: anthropic })
-  assert.match(
-    said,
-    /^unknown_model: Anthropic has no model "claude-opus-4-9" \(did you mean "claude-opus-4-/,
-  )
-  assert.match(await where('cluade-opus-4-8', { env: anthropic }), /did you mean "claude-opus-4-8"/)
+test('every combination of sources × every provider', async () => {
+  const head = ['gateway', 'file', 'AI_BASE_URL', 'AI_PROVIDER', 'AI_API_KEY', 'login', 'variable', '|']
+  const lines = [[...head, ...PROVIDERS.map(row => row.id)]]
+  for (const of of combinations()) {
+    const { gateway, file, baseUrl, chosen, key, login, variable } = of
+    const flags = [file, key, login, variable].map(one => (one ? 'yes' : '.'))
+    const sources = [gateway, flags[0] ?? '', baseUrl, chosen, ...flags.slice(1), '|']
+    lines.push([...sources, ...PROVIDERS.map(row => cell(row, wayOf(idOf(row), sourcesOf(row, of))))])
+  }
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0))) ?? []
+  const table = `${lines
+    .map(line =>
+      line
+        .map((one, i) => one.padEnd(widths[i] ?? 0))
+        .join(' ')
+        .trimEnd(),
+    )
+    .join('\n')}\n`
+  const file = new URL('./golden/routing-order.txt', import.meta.url)
+  if (process.env.UPDATE_GOLDEN === '1') await writeFile(file, table)
+  assert.equal(table, await readFile(file, 'utf8'))
 })
 
-test('an unknown model has sane limits', async () => {
-  const router = await createModelRouter({
-    env: { AI_BASE_URL: 'http://127.0.0.1:9/v1' },
-    clock: systemClock,
-  })
-  const model = router.resolve('anything')
-  assert.deepEqual(
-    [model.contextWindow, model.maxTokens, model.input, model.reasoning],
-    [128_000, 16_384, ['text'], false],
-  )
+test('a configured gateway is never bypassed, whatever else is there', () => {
+  const ways: [string, RouteSources['gateway'], Record<string, string>][] = [
+    ['the flag or the setting', { url: 'https://g.example' }, {}],
+    ['a key by flag', { key: 'bai_v1.x' }, {}],
+    ['AI_GATEWAY_URL', {}, { AI_GATEWAY_URL: 'https://g.example' }],
+    ['AI_AGENT_KEY', {}, { AI_AGENT_KEY: 'bai_v1.x' }],
+  ]
+  for (const [name, gateway, more] of ways)
+    for (const row of PROVIDERS)
+      for (const of of combinations()) {
+        if (of.gateway !== '.') continue
+        const sources = sourcesOf(row, of)
+        const way = wayOf(idOf(row), { ...sources, gateway: gateway ?? {}, env: { ...sources.env, ...more } })
+        assert.equal(way.source, 'gateway', `${name}: ${row.id}`)
+        const told = { ...sources.env, ...more, AI_DIRECT: '1' }
+        assert.notEqual(wayOf(idOf(row), { ...sources, gateway: gateway ?? {}, env: told }).source, 'gateway')
+      }
 })
 
-const BAD: [string, Record<string, ProviderConfig>, RegExp][] = [
-  ['an unknown name alone', { mine: { apiKey: KEY } }, /needs baseUrl and api/],
-  ['no wire', { mine: { baseUrl: 'https://a.example' } }, /needs api, one of anthropic-messages/],
-  ['no URL', { openai: { baseUrl: 'localhost:80' } }, /not an http or https URL/],
-  ['plain http', { openai: { baseUrl: 'http://a.example/v1' } }, /in the clear/],
-  ['a password in the URL', { openai: { baseUrl: 'https://a:b@a.example' } }, /may not hold a password/],
-  ['a name with a slash', { 'a/b': LOCAL }, /lower-case letters/],
-  [
-    'a window of 0',
-    { mine: { ...LOCAL, models: [{ id: 'a', contextWindow: 0, maxTokens: 1 }] } },
-    /contextWindow/,
-  ],
-  [
-    'a model twice',
-    {
-      mine: {
-        ...LOCAL,
-        models: [
-          { id: 'a', ...MODEL },
-          { id: 'A', ...MODEL },
-        ],
-      },
-    },
-    /listed twice/,
-  ],
-  ['an idle time of 0', { mine: { ...LOCAL, timeouts: { idleMs: 0 } } }, /timeouts.idleMs/],
-  ['a login row without a URL', { 'github-copilot': { apiKey: KEY } }, /needs a baseUrl/],
-]
-for (const [name, providers, expected] of BAD)
-  test(`bad provider: ${name}`, async () => {
-    await assert.rejects(createModelRouter({ providers, env: {}, clock: systemClock }), expected)
-  })
+test('a virtual key alone leads to the gateway of the sandbox', () => {
+  const way = wayOf('claude-x', { env: { AI_AGENT_KEY: 'bai_v1.x' }, logins: [], moved: new Set() })
+  assert.deepEqual(way, { source: 'gateway', id: 'claude-x', url: 'http://ai.internal', key: 'bai_v1.x' })
+})
 
-test('AI_PROVIDER with a typing mistake', async () => {
-  const made = createModelRouter({ env: { AI_PROVIDER: 'antropic' }, clock: systemClock })
-  await assert.rejects(made, /AI_PROVIDER names no known provider \(did you mean "anthropic"\?\)/)
+test('no_route names the one variable that helps, and it does help', () => {
+  for (const row of PROVIDERS)
+    for (const of of combinations()) {
+      const sources = sourcesOf(row, of)
+      const way = wayOf(idOf(row), sources)
+      if (way.source !== 'none' || 'login' in way.help) continue
+      const [name = '', value = way.help.variable === 'AI_BASE_URL' ? 'http://gpu.example' : 'k'] =
+        way.help.variable.split('=')
+      const mended = wayOf(idOf(row), { ...sources, env: { ...sources.env, [name]: value } })
+      assert.notEqual(mended.source, 'none', `${row.id}: ${way.help.variable}`)
+    }
+})
+
+test('Bedrock: a bearer comes before signing, and a region is asked for by name', () => {
+  const way = (env: Record<string, string>) => wayOf('us.amazon.nova', { env, logins: [], moved: new Set() })
+  const signing = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's', AWS_REGION: 'eu-west-1' }
+  const told = (one: Way) =>
+    one.source === 'variable'
+      ? one.variable
+      : one.source === 'none' && 'variable' in one.help
+        ? one.help.variable
+        : ''
+  assert.equal(told(way({ ...signing, AWS_BEARER_TOKEN_BEDROCK: 'b' })), 'AWS_BEARER_TOKEN_BEDROCK')
+  assert.equal(told(way(signing)), 'AWS_ACCESS_KEY_ID')
+  assert.equal(told(way({ ...signing, AWS_REGION: '' })), 'AWS_REGION')
+  assert.equal(told(way({ AWS_REGION: 'eu-west-1' })), 'AWS_BEARER_TOKEN_BEDROCK')
+})
+
+test('names that an endpoint of ours gave lead on when the endpoint is gone', () => {
+  const way = wayOf('gateway/claude-x', { env: { ANTHROPIC_API_KEY: 'k' }, logins: [], moved: new Set() })
+  assert.deepEqual([way.source, way.id], ['variable', 'claude-x'])
+})
+
+test('of two logins that serve a model its own vendor comes first', () => {
+  const logins = ['github-copilot', 'anthropic'].map(provider => ({ provider, serves: () => true }))
+  const way = wayOf('claude-x', { env: {}, logins, moved: new Set() })
+  assert.equal(way.source === 'login' && way.row.id, 'anthropic')
+  const other = wayOf('gpt-9', { env: { OPENAI_API_KEY: 'k' }, logins, moved: new Set() })
+  assert.equal(other.source === 'login' && other.row.id, 'github-copilot')
 })

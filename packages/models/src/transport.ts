@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from './endpoint.ts'
 import { fail } from './errors.ts'
+import { isObject, parse } from './json.ts'
 import { createKeptBody, type KeptBody } from './kept-body.ts'
 import type { Fetch } from './system-fetch.ts'
 
@@ -77,12 +78,41 @@ export function createTransport(
 
 /** The libraries get a placeholder; the key itself is put on here and nowhere else. */
 export function placeholderKey(key: string | null): string {
-  // pi-ai tells a subscription's token from a key by its first letters.
-  return key?.startsWith('sk-ant-oat') ? 'sk-ant-oat-placeholder' : 'sk-placeholder'
+  // pi-ai tells a subscription's token from a key by its first letters, and reads the account out of ChatGPT's.
+  if (key?.startsWith('sk-ant-oat')) return 'sk-ant-oat-placeholder'
+  const account = accountOf(key)
+  return account === null ? 'sk-placeholder' : `placeholder.${btoa(JSON.stringify(account))}.placeholder`
 }
 
+const ACCOUNT_CLAIM = 'https://api.openai.com/auth'
+
+function accountOf(token: string | null): object | null {
+  const claims = parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8'))
+  const claim = isObject(claims) ? claims[ACCOUNT_CLAIM] : undefined
+  const id = isObject(claim) ? claim.chatgpt_account_id : undefined
+  return typeof id === 'string' ? { [ACCOUNT_CLAIM]: { chatgpt_account_id: id } } : null
+}
+
+/** What Amazon's library is told, so that it looks into no environment and no file; null for every other. */
+export function awsEnvironment({ aws, key }: Endpoint): Record<string, string> | null {
+  if (aws === undefined) return null
+  // With a bearer there is nothing to sign; without one the library signs, which needs the keys themselves.
+  const { AWS_REGION = '' } = aws
+  const auth =
+    key !== null
+      ? { AWS_REGION, AWS_BEARER_TOKEN_BEDROCK: placeholderKey(key) }
+      : // Without keys it would look for some in files and ask the machine that it runs on.
+        { ...aws, ...(signs(aws) ? {} : { AWS_BEDROCK_SKIP_AUTH: '1' }) }
+  return { ...auth, AWS_BEDROCK_FORCE_HTTP1: '1' }
+}
+
+const signs = (aws: Readonly<Record<string, string>>): boolean =>
+  aws.AWS_ACCESS_KEY_ID !== undefined && aws.AWS_SECRET_ACCESS_KEY !== undefined
+
 function putKey(headers: Headers, endpoint: Endpoint): void {
-  for (const name of [...KEY_HEADERS, ...AMBIENT_HEADERS]) headers.delete(name)
+  const isSigned = endpoint.aws !== undefined && endpoint.key === null && signs(endpoint.aws)
+  for (const name of [...KEY_HEADERS, ...AMBIENT_HEADERS])
+    if (!(isSigned && name === 'authorization')) headers.delete(name)
   for (const [name, value] of Object.entries(endpoint.headers)) headers.set(name, value)
   if (endpoint.key === null) return
   if (endpoint.keyIn !== 'bearer' && !endpoint.key.startsWith('sk-ant-oat'))

@@ -58,7 +58,9 @@ for (const api of WIRES) {
     assert.deepEqual([message.stopReason, outcome.state], ['length', 'done'])
   })
 
-  test(`${api}: arguments that are no JSON are said to be so`, async () => {
+  // Gemini's arguments are an object, not a text that could be cut.
+  const cutsArguments = api !== 'google-generative-ai'
+  test(`${api}: arguments that are no JSON are said to be so`, { skip: !cutsArguments }, async () => {
     await using b = await bench(api, [{ calls: [{ name: 'bash', rawInput: '{"command": "ls' }] }])
     const { message } = await ask(b, [system, user('hi')])
     const [call] = callsOf(message)

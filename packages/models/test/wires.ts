@@ -20,7 +20,20 @@ import {
 } from '../src/index.ts'
 
 export const KEY = 'sk-test-0123456789abcdef-very-secret'
-export const WIRES = ['anthropic-messages', 'openai-completions', 'openai-responses'] as const
+export const WIRES = [
+  'anthropic-messages',
+  'openai-completions',
+  'openai-responses',
+  'google-generative-ai',
+  'bedrock-converse-stream',
+] as const
+const PATHS: Partial<Record<WireApi, string>> = {
+  'google-generative-ai': '/v1beta',
+  'bedrock-converse-stream': '',
+  'openai-codex-responses': '/backend-api',
+}
+/** Where a wire is served by the scripted server. */
+export const placeOf = (server: ModelServer, api: WireApi): string => `${server.url}${PATHS[api] ?? '/v1'}`
 
 /** For tests of the single attempt. */
 export const ONCE = { passes: 1 } as const
@@ -37,7 +50,7 @@ export async function bench(
     { id: 'm-1', contextWindow: 100_000, maxTokens: 4096, reasoning: options.reasoning ?? false },
   ]
   const router = await createModelRouter({
-    providers: { scripted: { baseUrl: `${server.url}/v1`, api, apiKey: KEY, models } },
+    providers: { scripted: { baseUrl: placeOf(server, api), api, apiKey: KEY, models } },
     env: {},
     clock: options.clock ?? systemClock,
     fallback: ONCE,

@@ -13,5 +13,5 @@ export const knownModels: Pick<Surroundings, 'isKnownProvider' | 'models'> = {
 }
 
 function rowOf(name: string) {
-  return PROVIDERS.find(row => row.id === name && row.needs === undefined)
+  return PROVIDERS.find(row => row.id === name)
 }
