@@ -80,13 +80,13 @@ export function loadWire(api: WireApi): Promise<StreamOfWire> {
 }
 
 /** Amazon's library puts its own name before ours. */
-function named({ fetch = systemFetch, identity }: SimpleStreamOptions): Fetch {
+function named({ fetch: send = systemFetch, identity }: SimpleStreamOptions): Fetch {
   const agent = identity?.userAgent
-  if (typeof agent !== 'object') return fetch
+  if (typeof agent !== 'object') return send
   return (input, init) => {
     const headers = new Headers(init?.headers)
     headers.set('user-agent', agent.custom)
-    return fetch(input, { ...init, headers })
+    return send(input, { ...init, headers })
   }
 }
 
