@@ -1,4 +1,5 @@
 /** `prompt`: durable, then acknowledged, then run. A repeated key answers with the first run (sessions.md). */
+import { closeRun, type RunResult } from '@beige/harness'
 import { type CommandOf, newEntryId, type PromptBody, type ResultBlock } from '@beige/protocol'
 import { fail, serveCode } from '../errors.ts'
 import type { LiveSession, RunInFlight } from '../live-session.ts'
@@ -19,16 +20,32 @@ export const prompt: Handler<'prompt'> = async (command, context) => {
   if (first !== undefined) {
     if (!sameMessage(live, first, command)) throw keyConflict(key)
     context.answer({ type: 'ack', ...names, run_id: first, duplicate: true })
-    if (live.run?.id === first) await live.run.ended
+    const run = live.run ?? goneOnWith(live)
+    if (run?.id === first) await endOf(live, run)
     respond(context, names, first, context.answer)
     return null
   }
   if (starting.has(live) || live.run) throw fail('busy', { run_id: live.run?.id ?? 'starting' })
+  const left = goneOnWith(live)
+  if (left) throw fail('busy', { run_id: left.id })
   const run = await begin(live, command, viewer, names)
-  const result = await run.ended
-  if (result.error?.code === 'storage' || result.error?.code === 'session_superseded') throw result.error
+  const result = await endOf(live, run)
   respond(context, names, run.id, frame => live.frames.numbered(frame), result.error?.advice)
   return null
+}
+
+/** Rejects where its end could not be written: then it has none, and whoever asks again goes on with it. */
+async function endOf(live: LiveSession, run: RunInFlight): Promise<RunResult> {
+  const result = await run.ended
+  if (result.error && !live.session.state().runs.get(run.id)?.end) throw result.error
+  return result
+}
+
+/** A run that this very process had to leave, because its end could not be written (H03). */
+function goneOnWith(live: LiveSession): RunInFlight | null {
+  const open = live.session.state().openRun
+  if (!open || starting.has(live) || live.setup.openRun === 'close') return null
+  return live.begin(open.id, true)
 }
 
 const keyConflict = (key: string | undefined) =>
@@ -46,6 +63,8 @@ async function begin(
   starting.add(live)
   try {
     const { session, setup } = live
+    const left = session.state().openRun
+    if (left) await closeRun(session, left.id)
     const context = await setup.promptContext?.(AbortSignal.timeout(PROMPT_CONTEXT_MS))
     const id = newEntryId(live.clock, live.random)
     const body: PromptBody = {

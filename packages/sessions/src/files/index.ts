@@ -145,12 +145,22 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       })
     },
     async open(id, options = {}) {
-      const start = await startOf(id)
-      if (!start || !(await wasMade(id, start))) throw fail('not_found', { id })
-      checkVersion(id, start.records)
+      try {
+        const start = await startOf(id)
+        if (!start || !(await wasMade(id, start))) throw fail('not_found', { id })
+        checkVersion(id, start.records)
+      } catch (error) {
+        throw storageError(id, 'reading its beginning', error)
+      }
       return open.claim(id, options.signal, () => takeSession(id, options, true))
     },
-    exists: async id => wasMade(id, await startOf(id)),
+    async exists(id) {
+      try {
+        return await wasMade(id, await startOf(id))
+      } catch (error) {
+        throw storageError(id, 'looking for it', error)
+      }
+    },
     async read(id) {
       try {
         const view = isSessionId(id) ? await viewFolder(disk, join(root, id)) : null
