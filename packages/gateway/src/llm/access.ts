@@ -1,5 +1,6 @@
 /** Whom a caller may ask, by the name that it gives: a model, or an agent, which stands for its list with fallback. */
 import type { ModelRouter, RouterScope } from '@beige/models'
+import { isError } from '@beige/protocol'
 import type { Api, Model } from '@earendil-works/pi-ai'
 import { nameOf } from '../config/check-models.ts'
 import type { AgentConfig } from '../config/resolved.ts'
@@ -66,7 +67,14 @@ export function createAccessRules(router: ModelRouter, agents: readonly AgentCon
       // Looked at before the name: who may use nothing of it does not learn what there is.
       if (agent !== undefined || allowed?.length === 0) throw fail('model_denied', { model: name })
       const own = routerOf(principal, null)
-      return { router: own, model: own.resolve(name), agent: null, reasoning: undefined }
+      try {
+        return { router: own, model: own.resolve(name), agent: null, reasoning: undefined }
+      } catch (error) {
+        // Whoever may use a few does not learn which others there are.
+        throw allowed === null || isError(error, 'no_price')
+          ? error
+          : fail('model_denied', { model: name }, error)
+      }
     },
     forAgent(principal, name, model) {
       const agent = byName.get(name)
