@@ -18,12 +18,13 @@ import {
 } from '@beige/models'
 import type { SessionId } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
-import { createFilesStore, createMemoryStore, type SessionState } from '@beige/sessions'
+import type { SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
 import { agentHands, hasNotes, refuseWorkspaceOfRoot } from './hands.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
+import { openStore } from './store-choice.ts'
 import { VERSION } from './version.ts'
 import { whichSession } from './which-session.ts'
 
@@ -86,9 +87,7 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
       await router.close()
     }
   }
-  const store = options.persistent
-    ? createFilesStore({ root: options.sessionDir, clock, random })
-    : createMemoryStore({ clock, random })
+  const store = openStore(options.store, options.sessionDir, world)
   const host = createHost({
     store,
     clock,

@@ -66,6 +66,11 @@ export const agentErrors = {
     retryable: false,
     advice: 'Name another file: agent export SESSION OUT, or - for stdout',
   },
+  not_for_store: {
+    says: 'store {kind} keeps no files that this could look at',
+    retryable: false,
+    advice: 'What is damaged there is told and set aside when a session is opened: agent sessions show',
+  },
   session_dir: {
     says: 'the state directory {path} can not be used: {reason}',
     retryable: false,

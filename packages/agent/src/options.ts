@@ -5,6 +5,7 @@ import { isSessionId, type SessionId } from '@beige/protocol'
 import { fail } from './errors.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { type SandboxChoice, sandboxChoice } from './sandbox-choice.ts'
+import { type StoreChoice, storeChoice } from './store-choice.ts'
 
 export const DEFAULT_MODEL = 'claude-opus-4-8'
 const MAX_MS = 2 ** 31 - 1
@@ -25,6 +26,7 @@ export type RawOptions = {
   continue?: boolean
   resume?: boolean
   sessionDir?: string
+  store?: string
   sessionPersistence?: boolean
   maxSteps?: string
   bashSilentMs?: string
@@ -52,6 +54,7 @@ export type AgentOptions = {
   resume: boolean
   stateDir: string
   sessionDir: string
+  store: StoreChoice
   persistent: boolean
   maxSteps: number | null
   /** As they differ from the harness's own. */
@@ -71,6 +74,7 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
   const stateDir = stateDirOf(world)
   // An empty variable is one that is not set, as in a unit file that clears it.
   const variable = (name: string) => env[`AI_AGENT_${name}`] || undefined
+  const store = storeChoice(raw, variable)
   return {
     model: raw.model ?? variable('MODEL') ?? DEFAULT_MODEL,
     modelFlag: raw.model ?? null,
@@ -95,7 +99,8 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
     resume: raw.resume ?? false,
     stateDir,
     sessionDir: resolve(cwd, raw.sessionDir ?? variable('SESSION_DIR') ?? join(stateDir, 'sessions')),
-    persistent: raw.sessionPersistence ?? true,
+    store,
+    persistent: store.kind !== 'memory',
     maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
     jobTimes: {
       ...(raw.bashSilentMs === undefined

@@ -128,6 +128,7 @@ function shared(command: Command): Command {
     .option('-c, --continue', 'the newest session of this directory, else a new one')
     .option('--resume', 'go on with a run that was cut off, instead of closing it')
     .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
+    .option('--store <where>', 'files, memory or postgres://host/database (AI_AGENT_STORE)')
     .option('--no-session-persistence', 'keep the session in memory')
     .option('--max-steps <n>', 'model turns a run may take')
     .option('--bash-silent-ms <ms>', 'a command that says nothing for so long goes on as a job (60000)')
@@ -198,5 +199,6 @@ Examples:
   agent run -c "now do the same for logout"
   agent run --json --sandbox bubblewrap "count the lines of README.md" | jq .
   agent serve --session-id review-17
+  agent run --store postgres://db.internal/sessions "go on with the migration"
   agent conformance exec --url http://127.0.0.1:8080 --header "Authorization: Bearer …"
 `

@@ -72,6 +72,12 @@ export function sessionsCommands(root: Command, world: ProcessWorld, ended: (cod
     .action(async (raw: GcOptions) => {
       ended(await (await import('./remove.ts')).gcCommand(raw, world))
     })
+
+  placed(
+    group.command('migrate').description('Brings the schema of a database of sessions up to date.'),
+  ).action(async (raw: PlaceOptions) => {
+    ended(await (await import('./migrate.ts')).migrateCommand(raw, world))
+  })
 }
 
 /** `agent export`. */
@@ -98,6 +104,7 @@ function placed(command: Command): Command {
   return command
     .exitOverride()
     .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
+    .option('--store <where>', 'files, or postgres://host/database (AI_AGENT_STORE)')
     .option('--json', 'one JSON object for programs')
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }
@@ -114,4 +121,5 @@ Examples:
   agent sessions show s_01K
   agent sessions check && echo all whole
   agent sessions gc --days 7 --dry-run
+  agent sessions migrate --store postgres://db.internal/sessions
 `

@@ -2,27 +2,34 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
-import { createFilesStore, type SessionRow, type SessionStore } from '@beige/sessions'
+import type { SessionRow, SessionStore } from '@beige/sessions'
 import { fail } from '../errors.ts'
 import { agentOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
+import { openStore, type StoreChoice, storeName } from '../store-choice.ts'
 
 /** As commander gives them; the same of every `sessions` command. */
-export type PlaceOptions = { sessionDir?: string; json?: boolean }
+export type PlaceOptions = { sessionDir?: string; store?: string; json?: boolean }
 
-export type Place = { root: string; store: SessionStore }
+/** `root`: the folder of the sessions, or what names the store to people. */
+export type Place = { root: string; kind: StoreChoice['kind']; store: SessionStore }
 export type Found = Place & { id: SessionId }
 
 const MAX_CANDIDATES = 5
 const SEGMENT = /^\d{6,9}\.jsonl$/
 
 export function placeOf(raw: PlaceOptions, world: ProcessWorld): Place {
-  const given = raw.sessionDir === undefined ? {} : { sessionDir: raw.sessionDir }
-  return placeAt(agentOptions(given, world).sessionDir, world)
+  const { sessionDir, store } = raw
+  const options = agentOptions(
+    { ...(sessionDir === undefined ? {} : { sessionDir }), ...(store === undefined ? {} : { store }) },
+    world,
+  )
+  return placeAt(options.store, options.sessionDir, world)
 }
 
-function placeAt(root: string, { clock, random }: ProcessWorld): Place {
-  return { root, store: createFilesStore({ root, clock, random }) }
+function placeAt(choice: StoreChoice, sessionDir: string, world: ProcessWorld): Place {
+  const root = storeName(choice, sessionDir)
+  return { root, kind: choice.kind, store: openStore(choice, sessionDir, world) }
 }
 
 /** Runs `use` with the session that `name` means; its store is closed after. Throws `no_session`, `ambiguous_session`. */
@@ -60,7 +67,7 @@ async function placeNamed(name: string, raw: PlaceOptions, world: ProcessWorld):
   const folder = SEGMENT.test(basename(path)) ? dirname(path) : path
   const id = basename(folder)
   if (!isSessionId(id) || !(await isFolder(folder))) throw fail('no_log', { path })
-  return { ...placeAt(dirname(folder), world), id }
+  return { ...placeAt({ kind: 'files' }, dirname(folder), world), id }
 }
 
 async function sessionNamed(name: string, { root, store }: Place): Promise<SessionId> {
@@ -92,5 +99,8 @@ async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-/** The folder of a session's segments. */
-export const folderOf = ({ root, id }: Found) => join(root, id)
+/** The folder of a session's segments. Throws `not_for_store` where a session has none. */
+export function folderOf({ root, kind, id }: Found): string {
+  if (kind !== 'files') throw fail('not_for_store', { kind })
+  return join(root, id)
+}
