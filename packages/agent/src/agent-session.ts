@@ -93,6 +93,7 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
     clock,
     random,
     makeSetup: setupOf(parts, router),
+    models: () => router.models(),
     ...(parts.idleReleaseMs === undefined ? {} : { idleReleaseMs: parts.idleReleaseMs }),
     waiting: (id, atMostMs) =>
       world.stderr.write(
@@ -150,7 +151,7 @@ function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRoute
     }
     return {
       router,
-      model: modelNamed(router, options.modelFlag ?? state.session.model ?? options.model),
+      model: modelNamed(router, options.modelFlag ?? chosenModel(state) ?? options.model),
       tools,
       pipeline,
       hands,
@@ -173,6 +174,12 @@ function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRoute
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
     }
   }
+}
+
+/** The newest choice of the session's own. */
+function chosenModel({ settings, session }: SessionState): string | undefined {
+  const chosen = settings.get('model')
+  return typeof chosen === 'string' ? chosen : session.model
 }
 
 /** The provider's library loads while the session opens; what fails there fails again, with its reason, when it is used. */

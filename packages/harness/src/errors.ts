@@ -1,6 +1,11 @@
 import { type ErrorTable, failer } from '@beige/protocol'
 
 export const harnessErrors = {
+  queue_full: {
+    says: 'the {lane} queue is full',
+    retryable: true,
+    advice: 'Wait for a turn to end, or take one back with unqueue',
+  },
   storage: {
     says: 'the session could not be written: {reason}',
     retryable: true,

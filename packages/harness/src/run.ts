@@ -16,6 +16,7 @@ import type { AgentLoopConfig } from '@earendil-works/pi-agent-core'
 import type { Api, Model } from '@earendil-works/pi-ai'
 import { fail } from './errors.ts'
 import type { JobBook } from './jobs/job-book.ts'
+import type { Lanes } from './lanes/lanes.ts'
 import { settleCalls } from './resume.ts'
 import type { Session } from './session.ts'
 import type { Hands, Tool } from './tool.ts'
@@ -29,10 +30,15 @@ export type RunParts = {
   resumed: boolean
   router: ModelRouter
   model: Model<Api>
-  reasoning?: AgentLoopConfig['reasoning']
+  reasoning?: AgentLoopConfig['reasoning'] | undefined
   maxTokens?: number
   /** Model turns that this run may take. */
   maxSteps?: number
+  /** True: images are never sent to the model. */
+  blockImages?: boolean
+  /** Asked at each boundary: what was said meanwhile, and whether the run is to end there. */
+  lanes?: Pick<Lanes, 'takeAtBoundary' | 'takeAtStop'>
+  stopAfterTurn?: () => boolean
   /** Asked for before the first model request of the run; what it rejects with is what the run fails with. */
   systemPrompt: (signal: AbortSignal) => Promise<string>
   /** What the model is offered; the pipeline may know more (launchers). */
@@ -84,6 +90,10 @@ async function runToEnd(parts: RunParts, signal: AbortSignal): Promise<RunResult
   try {
     if (open?.resume.at === 'calls') await settleCalls(parts, open.resume.calls, turn.runCall, turn.signal)
     if (open?.resume.at !== 'answered') await turn.loop(await systemPromptOf(parts, turn.signal))
+    // What was said while it worked is answered by the same run.
+    while (turn.hasStopped() && (await turn.takeAtStop())) {
+      await turn.loop(await systemPromptOf(parts, turn.signal))
+    }
     return turn.result()
   } catch (error) {
     return turn.failed(error)

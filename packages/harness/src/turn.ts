@@ -16,6 +16,7 @@ import { normalizeContext } from '@earendil-works/pi-ai/utils/transcript'
 import { type Checkpoint, createCheckpoint } from './checkpoint.ts'
 import { fail } from './errors.ts'
 import { createJournal } from './journal.ts'
+import type { Said } from './lanes/lanes.ts'
 import { createLocks } from './locks.ts'
 import { toProviderHistory } from './provider-history.ts'
 import type { RunParts, RunResult } from './run.ts'
@@ -33,6 +34,10 @@ export type Turn = {
   /** Asks the model and runs its calls until it stops. */
   loop(systemPrompt: string): Promise<unknown>
   runCall(call: ToolCall): Promise<ToolResult>
+  /** The model has nothing left to do, and nothing else ended the run. */
+  hasStopped(): boolean
+  /** False where nothing was queued. */
+  takeAtStop(): Promise<boolean>
   result(): RunResult
   failed(error: unknown): RunResult
 }
@@ -148,7 +153,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
         provider: model.provider,
         api: model.api,
         id: model.id,
-        vision: model.input.includes('image'),
+        vision: model.input.includes('image') && parts.blockImages !== true,
       },
       session.notes().notices,
     ),
@@ -161,10 +166,15 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     convertToLlm: messages => messages.filter(isProviderMessage),
     prepareRequest: async () => {
       await parts.jobs?.boundary(signal)
-      return { context: { messages: history(system), tools: loopTools } }
+      told(await parts.lanes?.takeAtBoundary())
+      return {
+        model: parts.model,
+        thinkingLevel: parts.reasoning ?? 'off',
+        context: { messages: history(system), tools: loopTools },
+      }
     },
     finishTurn: () => {
-      if (signal.aborted) return { action: 'end' }
+      if (signal.aborted || parts.stopAfterTurn?.()) return { action: 'end' }
       if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined
       if (checkpoint.last()?.stopReason !== 'toolUse') return undefined
       stop.abort(fail('max_steps', { steps: parts.maxSteps }))
@@ -174,7 +184,15 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     ...(parts.maxTokens === undefined ? {} : { maxTokens: parts.maxTokens }),
   })
 
-  const told = (notice: RouterNotice): void => {
+  function told(said: readonly Said[] = []): void {
+    if (said.length === 0) return
+    for (const { entryId, recordSeq } of said) {
+      emit({ kind: 'committed', entry_id: entryId, role: 'user', record_seq: recordSeq })
+    }
+    emit({ kind: 'steered', messages: said.map(({ entryId, text }) => ({ entry_id: entryId, text })) })
+  }
+
+  const noticed = (notice: RouterNotice): void => {
     if (notice.type === 'discarded') checkpoint.discarded(notice.reason, notice.attempt)
     else emit(noticeEvent(notice))
   }
@@ -194,7 +212,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
           contextFor: other => normalizeContext({ messages: history(system, other) }),
           options: options ?? {},
           run: routing,
-          onNotice: told,
+          onNotice: noticed,
           onOutcome: outcome => {
             failure = outcome.state === 'failed' ? outcome : null
           },
@@ -230,6 +248,16 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   return {
     signal,
     loop,
+    hasStopped: () => {
+      const last = checkpoint.last()
+      if (signal.aborted || failure || parts.stopAfterTurn?.()) return false
+      return last === null || (last.stopReason === 'stop' && stopReasonOf(last) !== 'refusal')
+    },
+    takeAtStop: async () => {
+      const said = (await parts.lanes?.takeAtStop()) ?? []
+      told(said)
+      return said.length > 0
+    },
     result,
     failed,
     runCall: (call: ToolCall) => runCall(call, signal),

@@ -78,6 +78,8 @@ const WIRE_CODES: Readonly<Record<string, ServeCode>> = {
   endpoint_lost: 'exec',
   endpoint_unreachable: 'exec',
   no_such_job: 'not_found',
+  not_in_trash: 'not_found',
+  not_allowed: 'no_route',
 }
 
 /** The code that a client is told. */

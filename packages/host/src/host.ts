@@ -12,7 +12,7 @@ import {
 import type { SessionLog, SessionStore } from '@beige/sessions'
 import { fail } from './errors.ts'
 import { type LiveSession, startLiveSession } from './live-session.ts'
-import type { MakeSetup } from './setup.ts'
+import type { MakeSetup, SessionSetup } from './setup.ts'
 import type { AttachAsk } from './viewers/attach-ask.ts'
 import type { Viewer } from './viewers/viewer.ts'
 
@@ -25,6 +25,8 @@ export type HostParts = {
   waiting?: (id: SessionId, atMostMs: number) => void
   /** After so long without a viewer or a run a session is released. Absent or 0: never. */
   idleReleaseMs?: number
+  /** What a session here can be set to. */
+  models?: () => readonly SessionSetup['model'][]
 }
 
 /** What a session begins with when there is none of that id. */
@@ -32,6 +34,8 @@ export type NewSession = Omit<SessionBody, 'type' | 'version' | 'id'>
 
 export interface SessionHost {
   readonly store: SessionStore
+  readonly clock: Clock
+  models(): readonly SessionSetup['model'][]
   /**
    * The live session of this id: found here, opened from the store, or made of `fresh` (null: rejects `not_found`).
    * `viewer` is attached before a run that another owner left open goes on. Rejects with `stopping` where it is just being
@@ -83,7 +87,7 @@ export function createHost(parts: HostParts): SessionHost {
       const session = openedSession(log)
       const setup = await makeSetup(session)
       return await startLiveSession({
-        ...{ session, setup, clock, random, ask },
+        ...{ host, session, setup, clock, random, ask },
         ...(viewer ? { viewer } : {}),
         changed: () => watchIdle(id),
         superseded: () => void release(id, fail('closing'), CLOSE.superseded).catch(() => {}),
@@ -165,8 +169,10 @@ export function createHost(parts: HostParts): SessionHost {
     return starting
   }
 
-  return {
+  const host: SessionHost = {
     store,
+    clock,
+    models: () => parts.models?.() ?? [],
     session,
     live: () => [...slots.values()].flatMap(slot => (slot.state === 'live' ? [slot.live] : [])),
     release,
@@ -179,4 +185,5 @@ export function createHost(parts: HostParts): SessionHost {
       for (const fault of faults) throw fault.reason // the first; nothing was left open for it
     },
   }
+  return host
 }

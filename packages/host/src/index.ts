@@ -1,3 +1,4 @@
+export { answerHostCommand, isHostCommand } from './commands/host-commands.ts'
 export { refusal } from './commands/index.ts'
 export { UNSUPPORTED } from './commands/table.ts'
 export { type Connection, connect } from './connection.ts'

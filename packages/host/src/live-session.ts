@@ -1,6 +1,18 @@
 /** One session that is live in this process: its log, its viewers and the run in flight. */
-import { closeRun, createJobBook, type RunResult, run, type Session, sessionHands } from '@beige/harness'
 import {
+  closeRun,
+  createJobBook,
+  createLanes,
+  type Hands,
+  type JobBook,
+  type Lanes,
+  type RunResult,
+  run,
+  type Session,
+  sessionHands,
+} from '@beige/harness'
+import {
+  type AgentEvent,
   CLOSE,
   type Clock,
   type EntryId,
@@ -13,7 +25,10 @@ import {
 } from '@beige/protocol'
 import type { MovableConnection } from './commands/handler.ts'
 import { handleCommand } from './commands/index.ts'
+import { goOn } from './commands/queue.ts'
 import { fail } from './errors.ts'
+import type { SessionHost } from './host.ts'
+import { createLiveSettings, type LiveSettings } from './live-settings.ts'
 import { newestMessages } from './messages.ts'
 import type { SessionSetup } from './setup.ts'
 import type { AttachAsk } from './viewers/attach-ask.ts'
@@ -32,12 +47,20 @@ export interface LiveSession {
   readonly id: SessionId
   readonly session: Session
   readonly setup: SessionSetup
+  /** That it lives in. */
+  readonly host: SessionHost
   readonly frames: Frames
   readonly clock: Clock
   readonly random: Random
+  readonly settings: LiveSettings
+  readonly lanes: Lanes
+  readonly jobs: JobBook
+  readonly hands: Hands
+  /** True from when it is being given up. */
+  readonly isStopping: boolean
   /** The run in flight; null when idle. */
   readonly run: RunInFlight | null
-  /** No viewer, no run: nobody would miss it. */
+  /** No viewer, no run, nothing queued: nobody would miss it. */
   readonly isIdle: boolean
   /**
    * Adds a viewer, which first gets its `ready` frame, then what `ask` asks for (null: nothing of the past). Throws
@@ -50,6 +73,12 @@ export interface LiveSession {
   handle(command: unknown, viewer: Viewer, connection?: MovableConnection | null): Promise<void>
   /** Begins a run whose prompt is durable. */
   begin(runId: EntryId, resumed: boolean): RunInFlight
+  /** Anything else of which a session has one at a time; `work` never rejects. */
+  occupy(id: EntryId, work: (signal: AbortSignal) => Promise<RunResult>): RunInFlight
+  /** Tells an event of the run in flight. */
+  tell(runId: EntryId, event: AgentEvent): void
+  /** The run in flight ends at its next boundary. */
+  stopAfterTurn(): void
   /** Ends the run in flight, and each one that would begin from now on; all are recorded as aborted. */
   stop(reason: unknown): void
   /** Stops, then gives up what the set-up holds, then the ownership, and closes viewers with `code`. */
@@ -57,6 +86,7 @@ export interface LiveSession {
 }
 
 export type LiveParts = {
+  host: SessionHost
   session: Session
   setup: SessionSetup
   clock: Clock
@@ -93,6 +123,23 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const hands = sessionHands(session, setup.hands)
   const jobs = createJobBook({ session, hands, clock, ...(setup.jobs ? { settings: setup.jobs } : {}) })
 
+  const settings = createLiveSettings(session, setup, changes =>
+    frames.numbered({ type: 'settings_changed', settings: changes }),
+  )
+  let endsAfterTurn = false
+  const lanes = createLanes({
+    session,
+    clock,
+    random,
+    mode: lane => settings.mode(lane),
+    changed: () => frames.numbered({ type: 'queue_changed', ...lanes.shown() }),
+  })
+
+  function tell(runId: EntryId, event: AgentEvent): void {
+    turn.apply(event)
+    frames.numbered({ type: 'event', run_id: runId, event })
+  }
+
   async function systemPromptOnce(signal: AbortSignal): Promise<string> {
     systemPrompt ??= setup.systemPrompt(signal, hands)
     try {
@@ -110,7 +157,17 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         runId,
         resumed,
         router: setup.router,
-        model: setup.model,
+        get model() {
+          return settings.model
+        },
+        get reasoning() {
+          return settings.reasoning
+        },
+        get blockImages() {
+          return settings.blockImages
+        },
+        lanes,
+        stopAfterTurn: () => endsAfterTurn,
         systemPrompt: systemPromptOnce,
         tools: setup.tools,
         pipeline: setup.pipeline,
@@ -123,16 +180,36 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         callEnv: setup.callEnv,
         clock,
         random,
-        emit: event => {
-          turn.apply(event)
-          frames.numbered({ type: 'event', run_id: runId, event })
-        },
-        ...(setup.reasoning === undefined ? {} : { reasoning: setup.reasoning }),
+        emit: event => tell(runId, event),
         ...(setup.maxTokens === undefined ? {} : { maxTokens: setup.maxTokens }),
         ...(setup.maxSteps === undefined ? {} : { maxSteps: setup.maxSteps }),
       },
       signal,
     )
+  }
+
+  function occupy(id: EntryId, begun: (signal: AbortSignal) => Promise<RunResult>): RunInFlight {
+    const controller = new AbortController()
+    const signal = AbortSignal.any([controller.signal, stopping.signal])
+    turn = createTurnView()
+    windowOpens()
+    const mine: RunInFlight = {
+      id,
+      startedAt: startOf(session, id) ?? clock.now(),
+      abort: reason => controller.abort(reason),
+      // Not at once: what it tells first must find the run in flight and its viewers attached.
+      ended: Promise.resolve()
+        .then(() => begun(signal))
+        .finally(() => {
+          if (inFlight === mine) inFlight = null
+          windowEnds()
+          parts.changed?.()
+        }),
+    }
+    mine.ended.catch(() => {}) // whoever waits for it hears of it; a run that nobody waits for must not end the process
+    inFlight = mine
+    parts.changed?.()
+    return mine
   }
 
   function catchUp(ask: AttachAsk): Omit<FrameOf<'catchup'>, 'seq'> {
@@ -152,7 +229,8 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         run_id: run.id,
         started_at: run.startedAt,
         ...turn.snapshot(),
-        ...{ asks: [], steer_queue: [], follow_up_queue: [], retry: null, compacting: false },
+        ...lanes.shown(),
+        ...{ asks: [], retry: null, compacting: false },
       },
     }
   }
@@ -191,14 +269,22 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     id: session.log.id,
     session,
     setup,
+    host: parts.host,
     frames,
     clock,
     random,
+    settings,
+    lanes,
+    jobs,
+    hands,
+    get isStopping() {
+      return stopping.signal.aborted
+    },
     get run() {
       return inFlight
     },
     get isIdle() {
-      return inFlight === null && frames.attachments.size === 0
+      return inFlight === null && frames.attachments.size === 0 && lanes.next() === null
     },
     attach: (viewer, ask = null) => frames.attach(viewer, ask),
     originOf: viewer => {
@@ -208,26 +294,18 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     },
     handle: (command, viewer, connection = null) => handleCommand(live, command, viewer, connection),
     begin: (runId, resumed) => {
-      const controller = new AbortController()
-      const signal = AbortSignal.any([controller.signal, stopping.signal])
-      turn = createTurnView()
-      windowOpens()
-      const mine: RunInFlight = {
-        id: runId,
-        startedAt: startOf(session, runId) ?? clock.now(),
-        abort: reason => controller.abort(reason),
-        // Not at once: what it tells first must find the run in flight and its viewers attached.
-        ended: Promise.resolve()
-          .then(() => work(runId, resumed, signal))
-          .finally(() => {
-            if (inFlight === mine) inFlight = null
-            windowEnds()
-            parts.changed?.()
-          }),
-      }
-      mine.ended.catch(() => {}) // whoever waits for it hears of it; a run that nobody waits for must not end the process
-      inFlight = mine
+      endsAfterTurn = false
+      const mine = occupy(runId, signal => work(runId, resumed, signal))
+      mine.ended.then(
+        result => result.outcome === 'done' && goOn(live),
+        () => {},
+      )
       return mine
+    },
+    occupy,
+    tell,
+    stopAfterTurn: () => {
+      endsAfterTurn = inFlight !== null
     },
     stop: reason => stopping.abort(reason),
     close: async (reason, code = CLOSE.stopping) => {
@@ -280,7 +358,7 @@ function ready(live: LiveSession, { id, viewer }: Attachment): Omit<FrameOf<'rea
     type: 'ready',
     protocol: SERVE_PROTOCOL,
     session_id: live.id,
-    model: `${live.setup.model.provider}/${live.setup.model.id}`,
+    model: live.settings.modelName,
     cwd: live.session.state().session.cwd,
     cwd_stale: cwdStale,
     epoch: live.session.log.epoch,

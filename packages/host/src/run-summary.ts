@@ -14,7 +14,7 @@ export function runSummary(state: SessionState, runId: EntryId): RunSummary | nu
   const messages = (next < 0 ? rest : rest.slice(0, next)).flatMap(entry =>
     entry.kind === 'message' ? [entry.body] : [],
   )
-  const last = messages.at(-1)
+  const last = messages.findLast(message => message.role === 'assistant')
   const sum = (
     field: 'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_write_tokens' | 'cost_usd',
   ) => messages.reduce((total, message) => total + (message.usage?.[field] ?? 0), 0)

@@ -9,6 +9,7 @@ import { createHost } from '../src/host.ts'
 import type { LiveSession } from '../src/live-session.ts'
 import type { SessionSetup } from '../src/setup.ts'
 import type { Viewer } from '../src/viewers/viewer.ts'
+import { checkFrame } from './faithful-client.ts'
 
 export type TestViewer = Viewer & { frames: Frame[] }
 
@@ -17,7 +18,8 @@ export type HostBench = AsyncDisposable & {
   /** As after the death of this process: another host opens the same session. */
   successor(viewer?: Viewer): Promise<LiveSession>
   closeHost(): Promise<void>
-  viewer(onFrame?: (frame: Frame) => void): TestViewer
+  /** Fails on a frame that the published schema does not know. */
+  viewer(onFrame?: (frame: Frame) => void, role?: 'drive' | 'view'): TestViewer
   /** Types of the records that are in the store at this moment. */
   durableTypes(): string[]
   /** How often the model was asked. */
@@ -82,12 +84,14 @@ export async function hostBench(script: Script, setup: Partial<SessionSetup> = {
       return next.session(id, null, viewer)
     },
     closeHost: () => host.close(new Error('the host stops')),
-    viewer: onFrame => {
+    viewer: (onFrame, role = 'drive') => {
       const frames: Frame[] = []
       return {
         frames,
         origin: { kind: 'test' },
+        role,
         send: frame => {
+          checkFrame(JSON.parse(JSON.stringify(frame)))
           frames.push(frame)
           onFrame?.(frame)
         },

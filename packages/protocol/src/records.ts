@@ -46,6 +46,8 @@ export const promptBody = obj(
     context: opt(str()),
     idempotency_key: opt(str()),
     origin: obj({ kind: str(), name: opt(str()) }, open),
+    /** The queued message that this one is. */
+    queued: opt(str()),
   },
   open,
 )
@@ -60,6 +62,8 @@ export const messageBody = obj(
     response_id: opt(str()),
     usage: opt(usage),
     stop_reason: opt(stopReason),
+    /** Of role `user`: the queued message that this one is, said while a run went on. */
+    queued: opt(str()),
   },
   open,
 )

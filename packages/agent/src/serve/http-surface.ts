@@ -1,7 +1,7 @@
 /** The paths of every listener, in front of the session host. Checks come in the order of the page's table. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type AttachAsk, serveCode } from '@beige/host'
+import { type AttachAsk, answerHostCommand, isHostCommand, serveCode } from '@beige/host'
 import { BeigeError, isError, isSessionId, messageOf, newSessionId, type SessionId } from '@beige/protocol'
 import { readCommand } from './body.ts'
 import { streamEvents } from './event-stream.ts'
@@ -71,6 +71,9 @@ export function createHttpSurface(serving: Serving): HttpSurface {
     if ('status' in asked) return refuse(response, asked)
     const command = withKey(body.value, request.headers['idempotency-key'])
     if ('status' in command) return refuse(response, command)
+    if (isHostCommand(command.value)) {
+      return answer(response, 200, await answerHostCommand(serving.host, command.value))
+    }
     if (asked.isNew && command.value.idempotency_key !== undefined) {
       return refuse(response, badRequest('an idempotency key belongs to a session: add session_id'))
     }

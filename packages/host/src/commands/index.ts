@@ -1,20 +1,10 @@
 /** Takes a command off the wire: checked, dispatched, answered. A command that throws becomes a failed response. */
-import {
-  BeigeError,
-  COMMAND_TYPES,
-  type CommandOf,
-  type CommandType,
-  commandRules,
-  commandSchemas,
-  isCommandType,
-  messageOf,
-  nearest,
-} from '@beige/protocol'
-import { compile, type Validator } from '@earendil-works/pi-schema'
+import { BeigeError, type CommandType, commandRules, isCommandType, messageOf } from '@beige/protocol'
 import { fail, serveCode } from '../errors.ts'
 import type { LiveSession } from '../live-session.ts'
 import type { Viewer } from '../viewers/viewer.ts'
 import type { CommandContext, HandlerTable, MovableConnection } from './handler.ts'
+import { namesOf, parse, unknownCommand, warningsOf } from './parse.ts'
 import { handlers } from './table.ts'
 
 export async function handleCommand(
@@ -54,40 +44,6 @@ async function carryOut<T extends CommandType>(type: T, input: unknown, context:
   return handler(command, context)
 }
 
-// Compiled when first needed: a process hears few of the commands.
-const validators = new Map<CommandType, Validator<unknown>>()
-
-function validatorOf(type: CommandType): Validator<unknown> {
-  const validator = validators.get(type) ?? compile(commandSchemas[type])
-  validators.set(type, validator)
-  return validator
-}
-
-function isCommand<T extends CommandType>(type: T, input: unknown): input is CommandOf<T> {
-  return validatorOf(type).check(input)
-}
-
-function parse<T extends CommandType>(type: T, input: unknown): CommandOf<T> {
-  if (isCommand(type, input)) return input
-  const [first] = validatorOf(type).errors(input)
-  throw fail('bad_request', { reason: first ? `${first.path || '/'} ${first.message}` : 'not a command' })
-}
-
-function unknownCommand(type: string) {
-  const near = nearest(type, [...COMMAND_TYPES])
-  return fail('unknown_command', { type, known: (near.length > 0 ? near : COMMAND_TYPES).join(', ') })
-}
-
-/** Names the fields that nobody will look at. */
-function warningsOf(type: string, input: unknown): string[] {
-  if (!isCommandType(type) || typeof input !== 'object' || input === null) return []
-  const known: object = commandSchemas[type].properties ?? {}
-  return Object.keys(input)
-    .filter(name => !Object.hasOwn(known, name))
-    .slice(0, 16)
-    .map(name => `unknown field ${name.slice(0, 64)} was ignored`)
-}
-
 /** The failed response to a command, without the names that its sender knows it by. */
 export function refusal(error: unknown) {
   if (!(error instanceof BeigeError)) {
@@ -102,10 +58,4 @@ export function refusal(error: unknown) {
     advice: error.advice,
     data: { ...error.data, ...(code === error.code ? {} : { code: error.code }) },
   } as const
-}
-
-function namesOf(input: unknown): { id?: string; command: string } {
-  if (typeof input !== 'object' || input === null) return { command: '' }
-  const command = 'type' in input && typeof input.type === 'string' ? input.type.slice(0, 128) : ''
-  return { command, ...('id' in input && typeof input.id === 'string' ? { id: input.id.slice(0, 128) } : {}) }
 }

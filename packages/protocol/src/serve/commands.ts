@@ -55,7 +55,8 @@ export const promptCommand = obj(
   open,
 )
 
-const forkPlace = { upto: opt(treeId), target_id: opt(treeId), before: opt(bool()) }
+/** `upto`: so many messages of the current branch; else the entry that it ends at. */
+const forkPlace = { upto: opt(int({ minimum: 0 })), target_id: opt(treeId), before: opt(bool()) }
 
 export const commandSchemas = {
   // connection
