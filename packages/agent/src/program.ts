@@ -51,6 +51,13 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     code = await serveCommand(raw, world)
   })
 
+  shared(root.command('acp').description('The Agent Client Protocol on stdin and stdout, for editors.'))
+    .addHelpText('after', acpExample)
+    .action(async (raw: RawOptions) => {
+      const { acpCommand } = await import('./acp/acp.ts')
+      code = await acpCommand(raw, world)
+    })
+
   root
     .command('usage')
     .description('Tokens and cost of requests to models, by model, day and session.')
@@ -171,6 +178,11 @@ function serveFlags(command: Command): Command {
     .option('--approval-timeout <s>', 'unanswered means no, 300, 0 never (AI_AGENT_APPROVAL_TIMEOUT)')
     .addHelpText('after', serveExamples)
 }
+
+const acpExample = `
+In Zed's settings:
+  "agent_servers": { "Beige": { "command": "agent", "args": ["acp"] } }
+`
 
 const serveExamples = `
 Examples:
