@@ -47,7 +47,7 @@ export function createProcessDisk(
   }
 
   function read(path: string, from: (size: number) => number, to: (size: number) => number) {
-    return call('reads', () => {
+    return call(`reads ${path}`, () => {
       const file = disk.fileAt(path)
       if (!file) return null
       if (failsBy('read')) throw diskError('EIO', path)
@@ -55,7 +55,7 @@ export function createProcessDisk(
     })
   }
 
-  function opened(file: SimFile): WritableFile {
+  function opened(file: SimFile, path: string): WritableFile {
     return {
       identity: file.identity,
       write(bytes, offset) {
@@ -64,7 +64,7 @@ export function createProcessDisk(
           disk.write(file, bytes.subarray(0, length), offset)
         }
         return call(
-          'writes',
+          `writes ${path} from ${offset} to ${offset + bytes.length}`,
           () => {
             if (failsBy('write')) {
               part(dice.below(bytes.length + 1))
@@ -76,7 +76,7 @@ export function createProcessDisk(
         )
       },
       sync: () =>
-        call('syncs', () => {
+        call(`syncs ${path}`, () => {
           if (failsBy('sync')) {
             disk.failSync(file)
             throw diskError('EIO', 'fdatasync')
@@ -88,11 +88,11 @@ export function createProcessDisk(
   }
 
   return {
-    makeDirectory: path => call('makes a directory', () => disk.makeDirectory(path)),
-    list: path => call('lists', () => disk.list(path)),
+    makeDirectory: path => call(`makes ${path}`, () => disk.makeDirectory(path)),
+    list: path => call(`lists ${path}`, () => disk.list(path)),
     create: async path => {
-      const file = await call('creates', () => disk.create(path))
-      return file && opened(file)
+      const file = await call(`creates ${path}`, () => disk.create(path))
+      return file && opened(file, path)
     },
     read: path =>
       read(
@@ -119,18 +119,18 @@ export function createProcessDisk(
         size => size,
       ),
     openDirectory: path =>
-      call('opens a directory', (): OpenDirectory | null => {
+      call(`opens ${path}`, (): OpenDirectory | null => {
         if (disk.list(path) === null) return null
         return {
-          identityOf: name => call('looks', () => disk.identityIn(path, name)),
+          identityOf: name => call(`looks for ${name} in ${path}`, () => disk.identityIn(path, name)),
           close: async () => {},
         }
       }),
-    syncDirectory: path => call('syncs a directory', () => disk.syncDirectory(path)),
-    replace: (path, bytes) => call('replaces', () => disk.replace(path, bytes)),
-    remove: path => call('removes', () => disk.remove(path)),
-    removeTree: path => call('removes a tree', () => disk.removeTree(path)),
-    rename: (from, to) => call('renames', () => disk.rename(from, to)),
-    removeDirectory: path => call('removes a directory', () => disk.removeDirectory(path)),
+    syncDirectory: path => call(`syncs ${path}`, () => disk.syncDirectory(path)),
+    replace: (path, bytes) => call(`replaces ${path}`, () => disk.replace(path, bytes)),
+    remove: path => call(`removes ${path}`, () => disk.remove(path)),
+    removeTree: path => call(`removes all of ${path}`, () => disk.removeTree(path)),
+    rename: (from, to) => call(`renames ${from} to ${to}`, () => disk.rename(from, to)),
+    removeDirectory: path => call(`removes ${path}`, () => disk.removeDirectory(path)),
   }
 }

@@ -1,5 +1,5 @@
 /** Becoming the owner of a session that is there: the steps of the page, in its order (Store `files`). */
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { SessionId } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import { type LogView, type SegmentBytes, viewLog } from '../log-view.ts'
@@ -16,7 +16,8 @@ export async function takeOver(disk: Disk, id: SessionId, folder: string, owner:
   const file = await disk.create(join(folder, segmentName(epoch)))
   if (!file) throw fail('session_busy', { id, owner: `the maker of segment ${epoch}` })
   // From here on nothing more of the owner before is acknowledged, so what is read now is all there will be.
-  await disk.syncDirectory(folder)
+  // The folder's own entry too: its maker may have died before that was durable.
+  await Promise.all([disk.syncDirectory(folder), disk.syncDirectory(dirname(folder))])
   const segments = await readSegments(disk, folder, before => before < epoch)
   const view = viewLog(segments, { tail: 'damage' })
   const writer = createSegmentWriter({

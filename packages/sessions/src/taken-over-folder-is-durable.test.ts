@@ -1,0 +1,38 @@
+/** A folder that somebody made and died over: whoever goes on in it makes its entry durable, not its own file's alone. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createFaultyDisk } from '../test/faulty-disk.ts'
+import { createManualTime } from '../test/manual-time.ts'
+import { createMemoryDisk, type MemoryDisk } from '../test/memory-disk.ts'
+import { SAMPLE_FOLDER, SAMPLE_ID, sampleLog } from '../test/sample-log.ts'
+import { prompt, seededRandom } from '../test/sample-records.ts'
+import { createFilesStore } from './files/index.ts'
+
+/** Directories that were synced before the first write to the new segment. */
+function watched(shared: MemoryDisk) {
+  const disk = createFaultyDisk(shared)
+  const time = createManualTime()
+  const synced = new Set<string>()
+  let syncedBeforeWrite: Set<string> | null = null
+  disk.before = async (call, path) => {
+    if (call === 'syncDirectory') synced.add(path)
+    if (call === 'write' && path.startsWith(SAMPLE_FOLDER)) syncedBeforeWrite ??= new Set(synced)
+  }
+  const parts = { root: '/sessions', disk, clock: time.clock, random: seededRandom(9), ticker: time.ticker() }
+  return { store: createFilesStore(parts), before: () => [...(syncedBeforeWrite ?? [])].sort() }
+}
+
+test('a session that is created in a folder that was there', async () => {
+  const shared = createMemoryDisk()
+  await shared.makeDirectory('/sessions')
+  await shared.makeDirectory(SAMPLE_FOLDER)
+  const { store, before } = watched(shared)
+  await store.create({ id: SAMPLE_ID, cwd: '/w' }, prompt('p', null))
+  assert.deepEqual(before(), ['/sessions', SAMPLE_FOLDER])
+})
+
+test('a session that is opened', async () => {
+  const { store, before } = watched(await sampleLog(1, 'killed'))
+  await store.open(SAMPLE_ID)
+  assert.deepEqual(before(), ['/sessions', SAMPLE_FOLDER])
+})
