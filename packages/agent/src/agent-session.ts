@@ -1,5 +1,14 @@
 /** Opens the one session that `run` or `serve` is about: router, store, sandbox and host out of the options. */
-import { createLocks, createPipeline, readContextFiles, systemPrompt, toolset } from '@beige/harness'
+import {
+  createLocks,
+  createPipeline,
+  DEFAULT_LIFETIME_MS,
+  type JobSettings,
+  readContextFiles,
+  type Session,
+  systemPrompt,
+  toolset,
+} from '@beige/harness'
 import {
   createHost,
   type LiveSession,
@@ -16,11 +25,12 @@ import {
   takeProviderVariables,
   warmUp,
 } from '@beige/models'
-import type { SessionId } from '@beige/protocol'
+import type { Clock, SessionId } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
 import type { SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
 import { agentHands, hasNotes, refuseWorkspaceOfRoot } from './hands.ts'
+import { notifyKey, notifyOf } from './notify.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
@@ -169,7 +179,13 @@ function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRoute
         })
       },
       promptContext: async () => contextOf(clock.now(), state.session.cwd !== cwd),
-      jobs: { keep: options.persistent, ...options.jobTimes },
+      onJobEnd: options.onJobEnd,
+      endsJobs: options.sandbox.kind !== 'remote',
+      jobs: {
+        keep: options.persistent,
+        ...options.jobTimes,
+        ...(await notifying(options, session, clock)),
+      },
       close: () => endWithJobs(session, hands, options, line => world.stderr.write(`${line}\n`)),
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
     }
@@ -180,6 +196,17 @@ function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRoute
 function chosenModel({ settings, session }: SessionState): string | undefined {
   const chosen = settings.get('model')
   return typeof chosen === 'string' ? chosen : session.model
+}
+
+/** A session that does not last has nobody to be told after its process. */
+async function notifying(
+  { notifyOrigin: origin, persistent, stateDir, jobTimes }: AgentOptions,
+  session: Session,
+  clock: Clock,
+): Promise<Pick<JobSettings, 'notify'>> {
+  if (origin === null || !persistent) return {}
+  const { lifetimeMs = DEFAULT_LIFETIME_MS } = jobTimes
+  return { notify: notifyOf({ origin, key: await notifyKey(stateDir) }, session.log.id, lifetimeMs, clock) }
 }
 
 /** The provider's library loads while the session opens; what fails there fails again, with its reason, when it is used. */

@@ -7,6 +7,11 @@ export const agentErrors = {
     retryable: false,
     advice: 'Work in a folder of another user (a new one with chown), or name --sandbox host',
   },
+  notify_key: {
+    says: 'the key {path} can not be used: {reason}',
+    retryable: false,
+    advice: 'Choose another state directory with BEIGE_HOME, or leave --notify-origin out',
+  },
   bad_value: { says: '{name}: {reason}', retryable: false, advice: 'Expected {expected}' },
   bad_line: {
     says: 'not one JSON object on one line: {reason}',

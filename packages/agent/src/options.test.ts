@@ -113,3 +113,19 @@ test('fallback models and the numbers of retries', () => {
   for (const bad of ['', '-1', '1.5', 'x'])
     assert.throws(() => options({ retryMaxBackoffMs: bad }), /--retry-max-backoff-ms/)
 })
+
+test('who is told of ended jobs, and what they begin', () => {
+  assert.deepEqual([options({}).onJobEnd, options({}).notifyOrigin], ['note', null])
+  assert.equal(options({ onJobEnd: 'wake' }).onJobEnd, 'wake')
+  assert.equal(options({}, { AI_AGENT_NOTIFY_ORIGIN: 'http://a.test:8/' }).notifyOrigin, 'http://a.test:8')
+  for (const notifyOrigin of [
+    'https://a.test',
+    'http://a.test/path',
+    'http://u@a.test',
+    'a.test',
+    'http://a?x',
+  ]) {
+    assert.throws(() => options({ notifyOrigin }), { code: 'bad_value' }, notifyOrigin)
+  }
+  assert.throws(() => options({ onJobEnd: 'later' }), { code: 'bad_value' })
+})

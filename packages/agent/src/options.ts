@@ -31,6 +31,8 @@ export type RawOptions = {
   maxSteps?: string
   bashSilentMs?: string
   jobLifetimeMs?: string
+  onJobEnd?: string
+  notifyOrigin?: string
   systemPrompt?: string
   idempotencyKey?: string
   json?: boolean
@@ -59,6 +61,10 @@ export type AgentOptions = {
   maxSteps: number | null
   /** As they differ from the harness's own. */
   jobTimes: { silentMs?: number; lifetimeMs?: number }
+  /** A job that ends while no run is there: told at the next one, or begins one. */
+  onJobEnd: 'note' | 'wake'
+  /** Where sandboxes report that a job has ended, without a path; null: nowhere. */
+  notifyOrigin: string | null
   systemPrompt: string | null
   idempotencyKey: string | null
 }
@@ -110,6 +116,8 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
         ? {}
         : { lifetimeMs: milliseconds('--job-lifetime-ms', raw.jobLifetimeMs) }),
     },
+    onJobEnd: onJobEnd(raw.onJobEnd ?? variable('ON_JOB_END') ?? 'note'),
+    notifyOrigin: notifyOrigin(raw.notifyOrigin ?? variable('NOTIFY_ORIGIN') ?? null),
     systemPrompt: raw.systemPrompt ?? variable('SYSTEM_PROMPT') ?? null,
     idempotencyKey: idempotencyKey(raw),
   }
@@ -134,6 +142,23 @@ function sessionId(text: string): SessionId {
     reason: `${JSON.stringify(text)} is no session id`,
     expected: '1 to 128 of A-Z a-z 0-9 . _ -, without a leading dot',
   })
+}
+
+function onJobEnd(text: string): 'note' | 'wake' {
+  if (text === 'note' || text === 'wake') return text
+  const reason = `${JSON.stringify(text)} is neither`
+  throw fail('bad_value', { name: '--on-job-end', reason, expected: 'note or wake' })
+}
+
+/** execd speaks plain HTTP here; to anywhere else a relay beside the sandbox carries it. */
+function notifyOrigin(text: string | null): string | null {
+  if (text === null) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isOrigin =
+    url?.protocol === 'http:' && url.username === '' && url.pathname === '/' && url.search === ''
+  if (url && isOrigin && !text.includes('#')) return url.origin
+  const reason = `${JSON.stringify(text)} is no origin`
+  throw fail('bad_value', { name: '--notify-origin', reason, expected: 'http://host or http://host:port' })
 }
 
 function named(text: string): string[] {

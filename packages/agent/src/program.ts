@@ -140,6 +140,11 @@ function shared(command: Command): Command {
     .option('--max-steps <n>', 'model turns a run may take')
     .option('--bash-silent-ms <ms>', 'a command that says nothing for so long goes on as a job (60000)')
     .option('--job-lifetime-ms <ms>', 'a command that nobody ended is killed after this time (24 h)')
+    .option('--on-job-end <what>', 'note: told at the next run; wake: begins one; note (AI_AGENT_ON_JOB_END)')
+    .option(
+      '--notify-origin <url>',
+      'where sandboxes report ended jobs: an agent serve (AI_AGENT_NOTIFY_ORIGIN)',
+    )
     .option('--system-prompt <text>', 'replaces the built-in one (AI_AGENT_SYSTEM_PROMPT)')
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }

@@ -6,8 +6,10 @@ import {
   type Hands,
   type JobBook,
   type Lanes,
+  type NumberedJob,
   type RunResult,
   run,
+  runningJobs,
   type Session,
   sessionHands,
 } from '@beige/harness'
@@ -28,6 +30,7 @@ import { handleCommand } from './commands/index.ts'
 import { goOn } from './commands/queue.ts'
 import { fail } from './errors.ts'
 import type { SessionHost } from './host.ts'
+import { createWaker, jobEvent } from './job-news.ts'
 import { createLiveSettings, type LiveSettings } from './live-settings.ts'
 import { newestMessages } from './messages.ts'
 import type { SessionSetup } from './setup.ts'
@@ -35,6 +38,9 @@ import type { AttachAsk } from './viewers/attach-ask.ts'
 import { createFrames, type Frames } from './viewers/frames.ts'
 import { createTurnView } from './viewers/turn-view.ts'
 import type { Attachment, Viewer } from './viewers/viewer.ts'
+
+/** Whose prompt a run is that ended jobs began: it is answered to no one, and its frames go to all. */
+const NOBODY: Viewer = { origin: { kind: 'job' }, send: () => {} }
 
 export type RunInFlight = {
   id: EntryId
@@ -60,7 +66,7 @@ export interface LiveSession {
   readonly isStopping: boolean
   /** The run in flight; null when idle. */
   readonly run: RunInFlight | null
-  /** No viewer, no run, nothing queued: nobody would miss it. */
+  /** No viewer, no run, nothing queued, no job that would end with it: nobody would miss it. */
   readonly isIdle: boolean
   /**
    * Adds a viewer, which first gets its `ready` frame, then what `ask` asks for (null: nothing of the past). Throws
@@ -121,7 +127,25 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   let systemPrompt: Promise<string> | null = null
   const stopping = new AbortController()
   const hands = sessionHands(session, setup.hands)
-  const jobs = createJobBook({ session, hands, clock, ...(setup.jobs ? { settings: setup.jobs } : {}) })
+  const jobs = createJobBook({
+    ...{ session, hands, clock, changed: jobChanged },
+    ...(setup.jobs ? { settings: setup.jobs } : {}),
+  })
+  const waker = createWaker({
+    ...{ clock, jobs, signal: stopping.signal, isIdle: () => inFlight === null },
+    begin: message => void live.handle({ type: 'prompt', message }, NOBODY),
+  })
+
+  const wakeSoon = () => void (setup.onJobEnd === 'wake' && waker.soon())
+  const hasJobs = () => runningJobs(session.notes()).length > 0
+
+  function jobChanged(job: NumberedJob): void {
+    const runId = inFlight?.id ?? [...session.state().runs.keys()].at(-1)
+    if (runId !== undefined) frames.numbered({ type: 'event', run_id: runId, event: jobEvent(job) })
+    if (!job.ended) return
+    wakeSoon()
+    parts.changed?.()
+  }
 
   const settings = createLiveSettings(session, setup, changes =>
     frames.numbered({ type: 'settings_changed', settings: changes }),
@@ -284,7 +308,8 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
       return inFlight
     },
     get isIdle() {
-      return inFlight === null && frames.attachments.size === 0 && lanes.next() === null
+      if (inFlight !== null || frames.attachments.size > 0) return false
+      return lanes.next() === null && !(setup.endsJobs && hasJobs())
     },
     attach: (viewer, ask = null) => frames.attach(viewer, ask),
     originOf: viewer => {
@@ -300,6 +325,8 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         result => result.outcome === 'done' && goOn(live),
         () => {},
       )
+      // What ended after the run's last boundary.
+      mine.ended.finally(() => wakeSoon()).catch(() => {})
       return mine
     },
     occupy,
@@ -327,6 +354,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   if (open && setup.openRun === 'close') await closeRun(session, open.id)
   else if (open) live.begin(open.id, true)
   if (parts.viewer) live.attach(parts.viewer, parts.ask ?? null)
+  void jobs.watch(stopping.signal).catch(() => {}) // what fails here fails again at the next boundary
   return live
 }
 

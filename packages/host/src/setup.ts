@@ -26,9 +26,13 @@ export type SessionSetup = {
   promptContext?: (signal: AbortSignal) => Promise<string | undefined>
   /** How long commands may be silent or run, and whether they outlive this process. */
   jobs?: Partial<JobSettings>
+  /** A job's end that comes while no run is there: told at the next run (`note`, the default), or it begins one. */
+  onJobEnd?: 'note' | 'wake'
   callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
   /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
   openRun: 'resume' | 'close'
+  /** True where `close` ends jobs that run: the session is not given up for being idle while one does. */
+  endsJobs?: boolean
   /** Ends what the session has beside its log, e.g. its sandbox. Called once, while it is still owned. */
   close?: () => Promise<void>
 }

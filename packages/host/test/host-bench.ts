@@ -1,11 +1,18 @@
 /** Set-up of the host's tests: a host over a memory store, a scripted model on a real wire, one tool of the test's own. */
 import { createLocks, createPipeline, type Tool } from '@beige/harness'
 import { createModelRouter } from '@beige/models'
-import { type Frame, newSessionId, type SessionId, systemClock, systemRandom } from '@beige/protocol'
+import {
+  type Clock,
+  type Frame,
+  newSessionId,
+  type SessionId,
+  systemClock,
+  systemRandom,
+} from '@beige/protocol'
 import { createMemoryStore, createMemoryVault } from '@beige/sessions'
 import { type Script, startModelServer } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
-import { createHost } from '../src/host.ts'
+import { createHost, type SessionHost } from '../src/host.ts'
 import type { LiveSession } from '../src/live-session.ts'
 import type { SessionSetup } from '../src/setup.ts'
 import type { Viewer } from '../src/viewers/viewer.ts'
@@ -14,6 +21,9 @@ import { checkFrame } from './faithful-client.ts'
 export type TestViewer = Viewer & { frames: Frame[] }
 
 export type HostBench = AsyncDisposable & {
+  host: SessionHost
+  /** Another process over the same store. */
+  another(): SessionHost
   open(tool?: Partial<Tool>, viewer?: Viewer): Promise<LiveSession>
   /** As after the death of this process: another host opens the same session. */
   successor(viewer?: Viewer): Promise<LiveSession>
@@ -26,7 +36,11 @@ export type HostBench = AsyncDisposable & {
   requests(): number
 }
 
-export async function hostBench(script: Script, setup: Partial<SessionSetup> = {}): Promise<HostBench> {
+export async function hostBench(
+  script: Script,
+  setup: Partial<SessionSetup> = {},
+  clock: Clock = systemClock,
+): Promise<HostBench> {
   const server = await startModelServer({ script })
   const vault = createMemoryVault()
   const id: SessionId = newSessionId(systemClock, systemRandom)
@@ -46,7 +60,7 @@ export async function hostBench(script: Script, setup: Partial<SessionSetup> = {
   const newHost = () =>
     createHost({
       store: createMemoryStore({ clock: systemClock, random: systemRandom, vault }),
-      clock: systemClock,
+      clock,
       random: systemRandom,
       makeSetup: async () => {
         const tools = [{ ...countTool, ...overrides }]
@@ -72,16 +86,21 @@ export async function hostBench(script: Script, setup: Partial<SessionSetup> = {
     })
   const host = newHost()
   const hosts = [host]
+  const another = () => {
+    const next = newHost()
+    hosts.push(next)
+    return next
+  }
   return {
+    host,
+    another,
     open: (tool, viewer) => {
       overrides = tool ?? {}
       return host.session(id, { cwd: '/w' }, viewer)
     },
     successor: viewer => {
       for (const kept of vault.sessions.values()) kept.owner = null // as after its lease has run out
-      const next = newHost()
-      hosts.push(next)
-      return next.session(id, null, viewer)
+      return another().session(id, null, viewer)
     },
     closeHost: () => host.close(new Error('the host stops')),
     viewer: (onFrame, role = 'drive') => {

@@ -1,11 +1,12 @@
 /** The paths of every listener, in front of the session host. Checks come in the order of the page's table. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type AttachAsk, answerHostCommand, isHostCommand, serveCode } from '@beige/host'
+import { type AttachAsk, answerHostCommand, EXEC_NOTIFY_PATH, isHostCommand, serveCode } from '@beige/host'
 import { BeigeError, isError, isSessionId, messageOf, newSessionId, type SessionId } from '@beige/protocol'
 import { readCommand } from './body.ts'
 import { streamEvents } from './event-stream.ts'
-import type { Admission, ListenerKind, Principal } from './guard.ts'
+import { execNotified } from './exec-notify.ts'
+import type { Admission, Request as Asking, ListenerKind, Principal } from './guard.ts'
 import { post } from './post.ts'
 import { isSameUser } from './same-user.ts'
 import type { Serving } from './serving.ts'
@@ -27,14 +28,13 @@ export function createHttpSurface(serving: Serving): HttpSurface {
   const sockets = createWebSockets(serving)
   const uid = process.getuid?.() ?? -1
 
-  function admitted(kind: ListenerKind, request: IncomingMessage): Admission {
-    const { socket, headers } = request
+  function asking(kind: ListenerKind, { socket, headers }: IncomingMessage): Asking {
     const address = socket.remoteAddress ?? ''
-    return serving.guard.admit({
-      ...{ kind, headers, address },
-      isSameUser: () => kind === 'tcp' && isSameUser(socket, uid),
-    })
+    return { kind, headers, address, isSameUser: () => kind === 'tcp' && isSameUser(socket, uid) }
   }
+
+  const admitted = (kind: ListenerKind, request: IncomingMessage): Admission =>
+    serving.guard.admit(asking(kind, request))
 
   async function serve(
     kind: ListenerKind,
@@ -43,6 +43,12 @@ export function createHttpSurface(serving: Serving): HttpSurface {
   ): Promise<void> {
     const url = urlOf(request)
     if (PROBES.includes(url.pathname)) return probe(url.pathname, request, response)
+    if (url.pathname === EXEC_NOTIFY_PATH && serving.execNotify) {
+      const refused = serving.guard.admitHost(asking(kind, request))
+      if (refused && !refused.ok) return refuse(response, refusalOf(refused))
+      if (request.method !== 'POST') return refuse(response, { ...NO_METHOD, headers: { Allow: 'POST' } })
+      return await execNotified(serving.execNotify, serving.clock, { request, response, url })
+    }
     if (request.method === 'OPTIONS' && serving.guard.isListedOrigin(request.headers.origin)) {
       return preflight(request, response)
     }

@@ -1,6 +1,8 @@
 /** `agent serve`: sessions over stdin and stdout, or over listeners that share one host. */
+import { createExecNotify, keepInLog } from '@beige/host'
 import { CLOSE, messageOf } from '@beige/protocol'
 import { openAgentHost } from '../agent-session.ts'
+import { notifyKey } from '../notify.ts'
 import { type AgentOptions, agentOptions, type RawOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import { stopSignals } from '../stop-signals.ts'
@@ -40,9 +42,20 @@ async function listen(options: AgentOptions, serve: ServeOptions, world: Process
     host: agent.host,
     fresh: agent.fresh,
     guard: createGuard({
-      ...{ hosts: serve.allowHosts, origins: serve.allowOrigins, requireToken: serve.requireToken },
+      ...{
+        hosts: [...serve.allowHosts, ...hostOf(options.notifyOrigin)],
+        origins: serve.allowOrigins,
+        requireToken: serve.requireToken,
+      },
       ...{ tokens, clock },
     }),
+    execNotify:
+      options.notifyOrigin === null
+        ? null
+        : createExecNotify({
+            ...{ host: agent.host, clock, keys: [await notifyKey(options.stateDir)] },
+            keep: (id, state) => keepInLog(agent.host.store, id, state),
+          }),
     ...{ viewers, clock, random, maxConnections: serve.maxConnections },
     notReady: () => (isStopping ? 'stopping' : null),
     logError: error => warn(messageOf(error)),
@@ -64,6 +77,11 @@ async function listen(options: AgentOptions, serve: ServeOptions, world: Process
     await listeners?.close()
     stop.dispose()
   }
+}
+
+/** The name by which sandboxes know us. */
+function hostOf(origin: string | null): string[] {
+  return origin === null ? [] : [new URL(origin).hostname]
 }
 
 function stopped(signal: AbortSignal): Promise<void> {

@@ -2,13 +2,14 @@
  * The background work of one session in this process: which commands became numbered jobs, what they said since it was last
  * told, and that they ended. What it knows durably is in the session's notes; whoever owns the session next goes on from there.
  */
-import { type Clock, isError } from '@beige/protocol'
-import type { ExecClient, ExecEnd, JobName, JobOffsets } from '@beige/sandbox'
+import { type Clock, type ExecJobState, isError } from '@beige/protocol'
+import type { ExecClient, ExecEnd, JobName, JobNotify, JobOffsets } from '@beige/sandbox'
 import { fail } from '../errors.ts'
 import type { Session } from '../session.ts'
 import type { Hands } from '../tool.ts'
 import { createJobSink, type JobSink } from './job-sink.ts'
 import { dueNotices } from './job-texts.ts'
+import { reportedEnd, runningJob } from './reported-end.ts'
 import {
   endedRecord,
   type JobEnd,
@@ -21,8 +22,9 @@ import {
 
 export const MAX_RUNNING_JOBS = 64
 const DEFAULT_SILENT_MS = 60_000
-const DEFAULT_LIFETIME_MS = 24 * 3600_000
+export const DEFAULT_LIFETIME_MS = 24 * 3600_000
 const WATCH_AGAIN_MS = 500
+const REPORT_MS = 5_000 // for the output of a job whose end was reported
 const STOP_MS = 15_000 // for the endpoint to say that nothing of a job is left
 const RESTARTED = 'its sandbox was restarted'
 
@@ -33,6 +35,8 @@ export type JobSettings = {
   lifetimeMs: number
   /** True where the session is durable: commands go on when their agent dies, and its successor joins them. */
   keep: boolean
+  /** Who is told by the endpoint when a command has ended that nobody here waits for; asked anew for each command. */
+  notify?: () => JobNotify
 }
 
 /** A command that runs as a job of the endpoint and may get a number. */
@@ -64,6 +68,15 @@ export interface JobBook {
   kill(number: number, signal: AbortSignal): Promise<Reported>
   /** Resolves when the job has taken all of it; `end` closes its stdin afterwards. Rejects with `conflict` once it is closed. */
   write(number: number, bytes: Uint8Array, how: { end: boolean }, signal: AbortSignal): Promise<void>
+  /**
+   * The endpoint says that a job has ended. Repeats, and jobs that nobody numbered, change nothing: whoever is attached to
+   * such a command has its end from its own connection. Rejects with `storage` where it could not be written down.
+   */
+  reported(state: ExecJobState, signal: AbortSignal): Promise<void>
+  /** Watches what a former owner left, so that its end is known here when it comes. Never rejects for what is not there. */
+  watch(signal: AbortSignal): Promise<void>
+  /** True where the model is still to be told of something. */
+  hasNews(): boolean
   /** At a boundary: watches what a former owner left, and records what the model is to be told. */
   boundary(signal: AbortSignal): Promise<void>
   /** Stops watching. What is kept runs on. */
@@ -86,8 +99,10 @@ export function createJobBook(parts: {
   hands: Hands
   clock: Clock
   settings?: Partial<JobSettings>
+  /** Called when a job got its number, and when its end is recorded. */
+  changed?: (job: NumberedJob) => void
 }): JobBook {
-  const { session, hands, clock } = parts
+  const { session, hands, clock, changed = () => {} } = parts
   const settings: JobSettings = {
     silentMs: DEFAULT_SILENT_MS,
     lifetimeMs: DEFAULT_LIFETIME_MS,
@@ -107,6 +122,7 @@ export function createJobBook(parts: {
     if (jobOf(number).ended) return
     const tail = watch?.sink.tail() ?? ''
     await session.append(endedRecord(number, { end, durationMs, tail, told: watch?.told ?? false }))
+    changed(jobOf(number))
   }
 
   function watch(job: NumberedJob, sink: JobSink, ended: Promise<ExecEnd>, letGo: () => void): Watch {
@@ -150,6 +166,15 @@ export function createJobBook(parts: {
     return watch(job, sink, ended, () => reading.abort())
   }
 
+  async function watchAll(signal: AbortSignal): Promise<void> {
+    for (const job of runningJobs(session.notes())) {
+      // A place that can not be opened now is no reason to fail a run that may not need it.
+      await watched(job, signal).catch(error => {
+        if (isError(error, 'storage', 'session_superseded')) throw error
+      })
+    }
+  }
+
   async function endOrTimeout(number: number, one: Watch, ms: number, signal: AbortSignal): Promise<void> {
     one.told = true // should it end now, the call that waits says so
     const over = new AbortController()
@@ -181,6 +206,7 @@ export function createJobBook(parts: {
         const number = nextNumber(notes)
         await session.append(numberedRecord({ number, ...name, instance, command, startedAt }))
         job = jobOf(number)
+        changed(job)
       }
       // Where it has just ended there is nothing to keep, and where it was kept from the start nothing to ask.
       if (!settings.keep) await exec.keepJob(name, AbortSignal.timeout(STOP_MS)).catch(ignoreEnded)
@@ -213,13 +239,20 @@ export function createJobBook(parts: {
       const { exec } = await hands.open(signal)
       await exec.writeJobStdin(nameOf(jobOf(number)), bytes, signal, how)
     },
+    async reported(state, signal) {
+      const job = runningJob(session.notes(), state)
+      if (!job) return
+      // What it said last is read where it can be.
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(REPORT_MS)])
+      const one = await watched(job, limit).catch(() => null)
+      await Promise.race([one?.over, clock.sleep(one ? REPORT_MS : 0, signal)])
+      const { end, durationMs } = reportedEnd(state)
+      await recordEnd(job.number, end, durationMs, one)
+    },
+    watch: watchAll,
+    hasNews: () => dueNotices(session.notes()).length > 0,
     async boundary(signal) {
-      for (const job of runningJobs(session.notes())) {
-        // A place that can not be opened now is no reason to fail a run that may not need it.
-        await watched(job, signal).catch(error => {
-          if (isError(error, 'storage', 'session_superseded')) throw error
-        })
-      }
+      await watchAll(signal)
       const { leaf } = session.state()
       const due = dueNotices(session.notes())
       if (due.length > 0) await session.append(...due.map(one => noticeRecord({ ...one, after: leaf })))

@@ -15,7 +15,7 @@ import type { Place } from './paths.ts'
 const STOP_MS = 15_000 // for the endpoint to say that nothing of it is left
 const REJOIN_TRIES = 3
 const REJOIN_MS = 500
-const TTL_S = 24 * 3600 // its end is kept for a successor that comes late
+export const TTL_S = 24 * 3600 // its end is kept for a successor that comes late
 
 /** How a model goes on with a job, in the names of its tools. */
 export type JobWords = {
@@ -124,7 +124,14 @@ async function begun(
   try {
     return await exec.startJob(
       { ...command, timeout_ms: settings.lifetimeMs },
-      { id, scope, instance, keep: settings.keep, ttlS: TTL_S },
+      {
+        id,
+        scope,
+        instance,
+        keep: settings.keep,
+        ttlS: TTL_S,
+        ...(settings.notify && { notify: settings.notify() }),
+      },
       { onStart, onChunk: take },
       signal,
     )
