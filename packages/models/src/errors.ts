@@ -12,6 +12,16 @@ export const modelErrors = {
     retryable: false,
     advice: 'Run: agent login {provider}',
   },
+  bad_auth_file: {
+    says: '{path} can not be used: {what}.',
+    retryable: false,
+    advice: 'Move the file away, then log in again: agent login',
+  },
+  auth_file_busy: {
+    says: 'another process has held {path} for {seconds} s.',
+    retryable: true,
+    advice: 'See which process that is, and end it',
+  },
   bad_secret: {
     says: 'models.json has no usable key for {model}: {what}.',
     retryable: false,
