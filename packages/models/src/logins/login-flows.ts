@@ -1,5 +1,6 @@
 /** The logins of pi-ai: PKCE with a loopback callback, or a device code. Loaded when one is used. */
 import type { AuthInteraction, OAuthAuth, OAuthCredential } from '@earendil-works/pi-ai'
+import { fail } from '../errors.ts'
 import type { Fetch } from '../system-fetch.ts'
 import { withFetch } from './scoped-fetch.ts'
 
@@ -65,6 +66,6 @@ async function load(provider: LoginProvider): Promise<OAuthAuth> {
 }
 
 function required(oauth: OAuthAuth | undefined): OAuthAuth {
-  if (oauth === undefined) throw new Error('pi-ai has no such login')
+  if (oauth === undefined) throw fail('wrong_wire', { model: 'a login', api: 'OAuth' })
   return oauth
 }
