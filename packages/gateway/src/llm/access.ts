@@ -85,6 +85,7 @@ export function createAccessRules(router: ModelRouter, agents: readonly AgentCon
     check(wanted) {
       const key = { ...wanted, id: '', createdAt: 0 }
       const principal: Principal = { name: '', tokenId: null, scopes: new Set(), agents: null, key }
+      for (const name of wanted.models) if (name !== EVERYTHING && !byName.has(name)) known(router, name)
       router.for(scopeOf(principal, null, byName))
       for (const name of wanted.models) {
         const agent = byName.get(name)
@@ -102,6 +103,15 @@ export function createAccessRules(router: ModelRouter, agents: readonly AgentCon
         .map(agent => ({ id: agent.name, owner: 'beige', label: `agent ${agent.name}` }))
       return [...named, ...models]
     },
+  }
+}
+
+/** A router's words about a name are for those who set it up with variables. */
+function known(router: ModelRouter, name: string): void {
+  try {
+    router.resolve(name)
+  } catch (error) {
+    throw fail('bad_request', { reason: `models: nothing is configured that is called "${name}"` }, error)
   }
 }
 

@@ -3,6 +3,7 @@
  * goes wrong before the first word is a status; after it the answer is ended in a way that can not be taken for whole.
  */
 
+import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { RequestOutcome, RouterNotice } from '@beige/models'
 import type { Clock, Random } from '@beige/protocol'
@@ -155,11 +156,13 @@ export function answerWireError(response: ServerResponse, wire: Wire, error: Wir
   )
 }
 
-/** A conversation that the client names keeps its place in a provider's cache; others are on their own. */
+/**
+ * A conversation that the client names keeps its place in a provider's cache; others are on their own. The name itself
+ * may say who somebody is, and goes to providers, logs and the ledger: so not the name, but what is always made of it.
+ */
 function sessionOf({ caller, request }: LlmCall, id: string): string {
-  return request.conversation === null
-    ? `llm:${caller}:${id}`
-    : `llm:${caller}:${request.conversation}`.slice(0, 200)
+  const { conversation } = request
+  return `llm:${caller}:${conversation === null ? id : hash('sha256', conversation, 'hex').slice(0, 24)}`
 }
 
 function optionsOf(request: LlmRequest, access: Access, signal: AbortSignal): SimpleStreamOptions {
