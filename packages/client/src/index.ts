@@ -10,6 +10,7 @@ export {
 } from './session/session-client.ts'
 export { type StdioOptions, stdioDialer } from './session/stdio.ts'
 export { type WebSocketOptions, webSocketDialer } from './session/websocket.ts'
+export { textTable } from './text-table.ts'
 export * from './transcript/amounts.ts'
 export { createFlow, type Flow, type FlowParts, flowed } from './transcript/flow.ts'
 export { factsOf, lineOf, subjectOf } from './transcript/tool-line.ts'

@@ -187,6 +187,18 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .description('end one, and what it has open')
     .action(does((id: string) => keysRevoke(world, id)))
 
+  beige
+    .command('usage')
+    .description('tokens and cost by model, day, agent and key')
+    .option('--days <n>', 'of the last n days (UTC) alone', whole)
+    .option('--json', 'as one JSON object')
+    .action(
+      does(async (options: { json?: boolean; days?: number }) => {
+        const { usage } = await import('./cli/usage.ts')
+        return usage(world, options)
+      }),
+    )
+
   try {
     if (args.length === 0) beige.outputHelp()
     else await beige.parseAsync(args, { from: 'user' })

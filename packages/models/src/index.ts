@@ -42,3 +42,12 @@ export type { Environment } from './routing-order.ts'
 export { newRoutingRun, type RoutingRun } from './routing-run.ts'
 export { type Fetch, systemFetch } from './system-fetch.ts'
 export type { TokenUsage } from './usage.ts'
+export {
+  BY_DAY,
+  BY_MODEL,
+  readUsage,
+  type UsageGroup,
+  type UsageReport,
+  usageJson,
+  usageText,
+} from './usage-report.ts'

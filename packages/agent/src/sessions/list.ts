@@ -1,10 +1,9 @@
 /** `agent sessions list` and `trash`: what there is, newest first. */
-import { oneLine, plural, visible } from '@beige/client'
+import { oneLine, plural, textTable, visible } from '@beige/client'
 import type { Clock } from '@beige/protocol'
 import type { ListPage, SessionRow } from '@beige/sessions'
 import { fail } from '../errors.ts'
 import type { ProcessWorld } from '../process-world.ts'
-import { textTable } from '../text-table.ts'
 import { type PlaceOptions, withPlace } from './place.ts'
 
 export type ListOptions = PlaceOptions & { all?: boolean; query?: string; limit?: string; offset?: string }

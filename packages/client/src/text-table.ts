@@ -1,5 +1,5 @@
 /** Columns of text for a terminal or a pipe. Pure. */
-import { columns, padded } from '@beige/client'
+import { columns, padded } from './transcript/visible.ts'
 
 /** `right`: columns that are numbers. The first line is the head. */
 export function textTable(

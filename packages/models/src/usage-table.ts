@@ -1,8 +1,7 @@
-/** Sums of requests, and a table of them for a terminal. Pure. */
-import type { LedgerLine } from '@beige/models'
-import { textTable } from '../text-table.ts'
+/** Sums of requests, and the cells of a table of them. Pure. */
+import type { LedgerLine } from './ledger.ts'
 
-export type Sums = {
+export type UsageSums = {
   requests: number
   /** Those that gave no answer. */
   failed: number
@@ -15,7 +14,7 @@ export type Sums = {
   estimated: number
 }
 
-export function emptySums(): Sums {
+export function emptySums(): UsageSums {
   return {
     requests: 0,
     failed: 0,
@@ -28,7 +27,7 @@ export function emptySums(): Sums {
   }
 }
 
-export function addTo(sums: Sums, line: LedgerLine): void {
+export function addTo(sums: UsageSums, line: LedgerLine): void {
   sums.requests++
   if (line.end !== 'done') sums.failed++
   sums.input += line.input
@@ -41,13 +40,20 @@ export function addTo(sums: Sums, line: LedgerLine): void {
 
 const HEAD = ['requests', 'failed', 'input', 'output', 'cache read', 'cache write', 'cost']
 
+/** Renders lines of cells, the first of which is the head; `right`: columns of numbers. */
+export type RenderTable = (lines: readonly (readonly string[])[], right: ReadonlySet<number>) => string
+
 /** The name to the left, numbers to the right; `~` where a part of them was estimated. */
-export function usageTable(title: string, rows: readonly (readonly [string, Sums])[]): string {
+export function usageTable(
+  title: string,
+  rows: readonly (readonly [string, UsageSums])[],
+  render: RenderTable,
+): string {
   const lines = [[title, ...HEAD], ...rows.map(([name, one]) => [name, ...cellsOf(one)])]
-  return textTable(lines, new Set(HEAD.keys().map(column => column + 1)))
+  return render(lines, new Set(HEAD.keys().map(column => column + 1)))
 }
 
-function cellsOf(one: Sums): string[] {
+function cellsOf(one: UsageSums): string[] {
   const tokens = [one.input, one.output, one.cacheRead, one.cacheWrite].map(count =>
     count.toLocaleString('en-US'),
   )
