@@ -10,6 +10,7 @@ import {
   toolset,
 } from '@beige/harness'
 import {
+  type ApproveSettings,
   createHost,
   type LiveSession,
   type MakeSetup,
@@ -56,6 +57,8 @@ export type AgentHostParts = {
   /** What becomes of a run that was cut off. */
   openRun: (state: SessionState) => SessionSetup['openRun']
   idleReleaseMs?: number
+  /** Which calls a person is asked about; absent: none. */
+  approve?: ApproveSettings
 }
 
 export type AgentSession = {
@@ -138,7 +141,7 @@ function fallbackOf({ retry }: AgentOptions): Partial<FallbackNumbers> {
   }
 }
 
-function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRouter): MakeSetup {
+function setupOf({ options, world, openRun, approve }: AgentHostParts, router: ModelRouter): MakeSetup {
   const { clock } = world
   const tools = toolset('coding')
   const pipeline = createPipeline({
@@ -169,6 +172,7 @@ function setupOf({ options, world, openRun }: AgentHostParts, router: ModelRoute
         return hands.workdir
       },
       openRun: openRun(state),
+      ...(approve ? { approve } : {}),
       callEnv: () => ({}),
       systemPrompt: async (signal, own) => {
         const open = (await hasNotes(options, cwd)) ? await own.open(signal) : null

@@ -1,3 +1,4 @@
+export { type ApprovalAnswer, type ApprovalGate, effectOf, type Preview } from './approval.ts'
 export { CONTEXT_FILE_NAMES, type ContextFile, readContextFiles } from './context-files.ts'
 export { type Diff, unifiedDiff } from './diff.ts'
 export { type SandboxHands, sandboxHands } from './hands.ts'

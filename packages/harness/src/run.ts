@@ -14,6 +14,7 @@ import {
 } from '@beige/protocol'
 import type { AgentLoopConfig } from '@earendil-works/pi-agent-core'
 import type { Api, Model } from '@earendil-works/pi-ai'
+import type { ApprovalGate } from './approval.ts'
 import { fail } from './errors.ts'
 import type { JobBook } from './jobs/job-book.ts'
 import type { Lanes } from './lanes/lanes.ts'
@@ -39,6 +40,8 @@ export type RunParts = {
   /** Asked at each boundary: what was said meanwhile, and whether the run is to end there. */
   lanes?: Pick<Lanes, 'takeAtBoundary' | 'takeAtStop'>
   stopAfterTurn?: () => boolean
+  /** Absent: no call is asked about. */
+  approval?: ApprovalGate
   /** Asked for before the first model request of the run; what it rejects with is what the run fails with. */
   systemPrompt: (signal: AbortSignal) => Promise<string>
   /** What the model is offered; the pipeline may know more (launchers). */

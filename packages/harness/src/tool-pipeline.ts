@@ -11,6 +11,7 @@ import {
   nearest,
   type ResultBlock,
 } from '@beige/protocol'
+import { type ApprovalGate, previewOf } from './approval.ts'
 import { fail } from './errors.ts'
 import type { Locks } from './locks.ts'
 import type { Audit, AuditStory, Decision, Policy } from './policy.ts'
@@ -30,6 +31,8 @@ export interface Journal {
 /** What the caller's side knows of a call. Nothing here comes from a payload. */
 export type CallContext = Omit<ToolContext, 'callId' | 'clock' | 'streams' | 'joins' | 'begins'> & {
   journal: Journal | null
+  /** Absent: nobody is asked. */
+  approval?: ApprovalGate
 }
 
 export interface Pipeline {
@@ -79,6 +82,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (decision.effect === 'deny') return deny(decision, 'denied')
 
     const validCall: ToolCall = { ...call, input: checked.input }
+    const refused = await approved(tool, validCall, context)
+    if (refused) return deny(refused.decision, refused.code)
     await audited(() => audit.start(story, decision), call.name)
     // What is joined has begun: the record that says so stays the newest.
     if (!call.joins) await context.journal?.started(validCall, tool)
@@ -97,6 +102,36 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     await context.journal?.finished(validCall, result)
     return result
   }
+
+  /** Null where the call may run. What is joined was allowed when it began; a person's own command is their decision. */
+  async function approved(tool: Tool, call: ToolCall, context: CallContext) {
+    const { approval, signal } = context
+    if (!approval || call.joins || call.origin === 'user' || !approval.needs(tool, call.input)) return null
+    const refused = (rule: string, reason: string, code: ToolErrorCode) => {
+      const decision = { effect: 'deny', by: 'approval', rule, reason } as const
+      return { decision, code }
+    }
+    try {
+      const preview = await previewOf(tool, call, { ...contextOf(call, context), begins: async () => {} })
+      const answer = await approval.ask(call, preview, signal)
+      if (!answer.allow) return refused(answer.why, answer.text, 'denied')
+      if (await preview.stillHolds(signal)) return null
+      const text = `${preview.touches} changed after this call was allowed; it was not run. Look again, then repeat it`
+      return refused('stale', text, 'stale')
+    } catch (error) {
+      if (signal.aborted) return refused('cancelled', '[interrupted before it was allowed]', 'interrupted')
+      return refused('no_preview', `it could not be asked about: ${messageOf(error)}`, 'denied')
+    }
+  }
+
+  const contextOf = (call: ToolCall, context: CallContext) => ({
+    ...context,
+    callId: call.callId,
+    clock,
+    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+    ...(call.streams === undefined ? {} : { streams: call.streams }),
+    ...(call.joins === undefined ? {} : { joins: call.joins }),
+  })
 
   async function execute(tool: Tool, call: ToolCall, context: CallContext): Promise<ToolResult> {
     const unwritten: unknown[] = []
@@ -123,14 +158,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   ): Promise<ToolResult> {
     using _held = await locked(tool, call.input, context)
     context.signal.throwIfAborted()
-    return await tool.run(call.input, {
-      ...context,
-      callId: call.callId,
-      clock,
-      ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
-      ...(call.streams === undefined ? {} : { streams: call.streams }),
-      ...(call.joins === undefined ? {} : { joins: call.joins }),
-    })
+    return await tool.run(call.input, { ...contextOf(call, context), begins: context.begins })
   }
 
   async function locked(tool: Tool, input: unknown, context: CallContext) {

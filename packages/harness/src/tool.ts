@@ -86,6 +86,8 @@ export interface Tool {
    * afterwards with `context.joins`.
    */
   readonly announces?: boolean
+  /** What a call does to the world, for approvals; absent: it acts, which is more than writing a file. */
+  effect?(input: unknown): 'reads' | 'writes' | 'acts'
   /** The path it works on, for locks: calls that share one wait for each other. */
   lock?(input: unknown): { path: string; mode: 'shared' | 'exclusive' } | null
   /**

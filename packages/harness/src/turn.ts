@@ -77,6 +77,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       seenFiles: parts.seenFiles,
       journal,
       ...(parts.jobs ? { jobs: parts.jobs } : {}),
+      ...(parts.approval ? { approval: parts.approval } : {}),
       progress: (snapshot, bytes) => {
         if (clock.monotonic() - shownAt < PROGRESS_EVERY_MS) return
         shownAt = clock.monotonic()

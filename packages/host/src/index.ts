@@ -1,3 +1,4 @@
+export type { ApproveSettings } from './approvals.ts'
 export { answerHostCommand, isHostCommand } from './commands/host-commands.ts'
 export { refusal } from './commands/index.ts'
 export { UNSUPPORTED } from './commands/table.ts'

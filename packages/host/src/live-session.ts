@@ -25,6 +25,7 @@ import {
   type SessionId,
   WINDOW_AFTER_RUN_MS,
 } from '@beige/protocol'
+import { type Approvals, createApprovals } from './approvals.ts'
 import type { MovableConnection } from './commands/handler.ts'
 import { handleCommand } from './commands/index.ts'
 import { goOn } from './commands/queue.ts'
@@ -60,6 +61,7 @@ export interface LiveSession {
   readonly random: Random
   readonly settings: LiveSettings
   readonly lanes: Lanes
+  readonly approvals: Approvals
   readonly jobs: JobBook
   readonly hands: Hands
   /** True from when it is being given up. */
@@ -120,7 +122,10 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     catchUp: ask => catchUp(ask),
     hasAny: () => inFlight !== null || session.state().entries.length > 0,
     leaf: () => session.state().leaf,
-    changed: () => parts.changed?.(),
+    changed: () => {
+      approvals.viewersChanged()
+      parts.changed?.()
+    },
   })
   const seenFiles = new Map<string, string>()
   let inFlight: RunInFlight | null = null
@@ -159,6 +164,17 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     changed: () => frames.numbered({ type: 'queue_changed', ...lanes.shown() }),
   })
 
+  const approvals = createApprovals({
+    session,
+    settings: setup.approve,
+    clock,
+    random,
+    hasDriver: () => [...frames.attachments].some(one => one.viewer.role !== 'view'),
+    seq: () => frames.seq,
+    tell: frame => frames.numbered(frame),
+    asking: (callId, isAsking) => turn.asking(callId, isAsking),
+  })
+
   function tell(runId: EntryId, event: AgentEvent): void {
     turn.apply(event)
     frames.numbered({ type: 'event', run_id: runId, event })
@@ -175,6 +191,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   }
 
   function work(runId: EntryId, resumed: boolean, signal: AbortSignal): Promise<RunResult> {
+    const gate = approvals.gate(runId)
     return run(
       {
         session,
@@ -192,6 +209,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         },
         lanes,
         stopAfterTurn: () => endsAfterTurn,
+        ...(gate ? { approval: gate } : {}),
         systemPrompt: systemPromptOnce,
         tools: setup.tools,
         pipeline: setup.pipeline,
@@ -254,7 +272,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
         started_at: run.startedAt,
         ...turn.snapshot(),
         ...lanes.shown(),
-        ...{ asks: [], retry: null, compacting: false },
+        ...{ asks: approvals.open(), retry: null, compacting: false },
       },
     }
   }
@@ -299,6 +317,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     random,
     settings,
     lanes,
+    approvals,
     jobs,
     hands,
     get isStopping() {

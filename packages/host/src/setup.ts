@@ -2,6 +2,7 @@
 import type { Hands, JobSettings, Pipeline, RunParts, Session, Tool } from '@beige/harness'
 import type { ModelRouter } from '@beige/models'
 import type { CallId, EntryId } from '@beige/protocol'
+import type { ApproveSettings } from './approvals.ts'
 
 export type SessionSetup = {
   router: ModelRouter
@@ -29,6 +30,8 @@ export type SessionSetup = {
   /** A job's end that comes while no run is there: told at the next run (`note`, the default), or it begins one. */
   onJobEnd?: 'note' | 'wake'
   callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
+  /** Which calls a person is asked about. Absent: none. */
+  approve?: ApproveSettings
   /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
   openRun: 'resume' | 'close'
   /** True where `close` ends jobs that run: the session is not given up for being idle while one does. */

@@ -2,6 +2,7 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
+import type { ApproveSettings } from '@beige/host'
 import { MAX_CONNECTIONS } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { AgentOptions } from '../options.ts'
@@ -54,9 +55,7 @@ export type ServeOptions = {
   maxConnections: number
   idleReleaseMs: number
   drainGraceMs: number
-  approve: { mode: 'off' | 'writes' | 'all' } | { mode: 'tools'; names: readonly string[] }
-  /** 0: never. */
-  approvalMs: number
+  approve: ApproveSettings
 }
 
 export function serveOptions(
@@ -120,12 +119,14 @@ export function serveOptions(
       DEFAULT_IDLE_SECS,
     ),
     drainGraceMs: seconds('--drain-grace', raw.drainGrace ?? variable('DRAIN_GRACE'), 0),
-    approve: approveOf(raw.approve ?? variable('APPROVE') ?? 'off'),
-    approvalMs: seconds(
-      '--approval-timeout',
-      raw.approvalTimeout ?? variable('APPROVAL_TIMEOUT'),
-      DEFAULT_APPROVAL_SECS,
-    ),
+    approve: {
+      mode: approveOf(raw.approve ?? variable('APPROVE') ?? 'off'),
+      timeoutMs: seconds(
+        '--approval-timeout',
+        raw.approvalTimeout ?? variable('APPROVAL_TIMEOUT'),
+        DEFAULT_APPROVAL_SECS,
+      ),
+    },
   }
 }
 
@@ -164,8 +165,8 @@ function modeOf(text = '0600'): number {
   throw bad('--listen-uds-mode', `${JSON.stringify(text)} is no mode`, 'octal, as 0600')
 }
 
-function approveOf(text: string): ServeOptions['approve'] {
-  if (text === 'off' || text === 'writes' || text === 'all') return { mode: text }
+function approveOf(text: string): ApproveSettings['mode'] {
+  if (text === 'off' || text === 'writes' || text === 'all') return text
   const names = text.startsWith('tools:')
     ? text
         .slice('tools:'.length)
@@ -173,7 +174,7 @@ function approveOf(text: string): ServeOptions['approve'] {
         .map(one => one.trim())
         .filter(one => one !== '')
     : []
-  if (names.length > 0) return { mode: 'tools', names }
+  if (names.length > 0) return { tools: names }
   throw bad('--approve', `${JSON.stringify(text)} is no mode`, 'off, writes, all or tools:a,b')
 }
 

@@ -35,6 +35,7 @@ async function listen(options: AgentOptions, serve: ServeOptions, world: Process
   const agent = await openAgentHost({
     ...{ options, world, openRun: () => 'resume' },
     idleReleaseMs: serve.idleReleaseMs,
+    approve: serve.approve,
   })
   const viewers = createOpenViewers(clock, tokens, () => listeners?.reloadTls())
   let isStopping = false

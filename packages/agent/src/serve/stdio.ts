@@ -28,7 +28,10 @@ export async function serveStdio(
   }
   const answers = new Set<Promise<void>>()
   try {
-    const agent = await openAgentHost({ options, world, openRun: () => 'resume' })
+    const agent = await openAgentHost({
+      ...{ options, world, openRun: () => 'resume' },
+      approve: serve.approve,
+    })
     try {
       const id = await agent.sessionId()
       const connection = await connect({ host: agent.host, viewer, id, fresh: agent.fresh(), ask: {} })

@@ -41,6 +41,7 @@ const editSchema = obj({
 export function editTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'edit',
+    effect: () => 'writes',
     description:
       'Replaces text in a file: old_string, which must be at exactly one place, becomes new_string. Nothing else in the file changes.',
     schema: editSchema,
@@ -145,6 +146,7 @@ const bashJobSchema = obj({
 export function bashJobTool(): Tool {
   return defineTool({
     name: 'bash_job',
+    effect: ({ action }) => (action === 'kill' || action === 'stdin' ? 'acts' : 'reads'),
     description:
       'Waits for a numbered job of bash, shows its output, writes to its stdin, or kills it. A job that ends by itself is told to you without asking.',
     schema: bashJobSchema,

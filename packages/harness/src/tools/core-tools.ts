@@ -42,6 +42,7 @@ const patchSchema = obj({
 export function patchTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'patch',
+    effect: () => 'writes',
     description:
       'Replaces text in a file: oldText, which must be at exactly one place, becomes newText. Nothing else in the file changes.',
     schema: patchSchema,

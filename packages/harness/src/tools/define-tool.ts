@@ -8,6 +8,8 @@ export type ToolDefinition<S extends Schema> = Pick<
   'name' | 'description' | 'idempotent' | 'announces' | 'mode'
 > & {
   schema: S
+  /** Absent: `acts`. */
+  effect?(input: Static<S>): 'reads' | 'writes' | 'acts'
   lock?(input: Static<S>): { path: string; mode: 'shared' | 'exclusive' }
   run(input: Static<S>, context: ToolContext): Promise<ToolResult>
 }
@@ -22,6 +24,7 @@ export function defineTool<S extends Schema>(definition: ToolDefinition<S>): Too
     idempotent,
     announces,
     mode,
+    effect: input => (validator.check(input) && definition.effect?.(input)) || 'acts',
     lock: input => (validator.check(input) && definition.lock?.(input)) || null,
     async run(input, context) {
       // The pipeline has checked it; a route that did not must not reach a tool with other input (H34).

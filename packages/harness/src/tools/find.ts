@@ -35,6 +35,7 @@ const DESCRIPTION =
 export function findTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'find',
+    effect: () => 'reads',
     description: DESCRIPTION,
     schema,
     idempotent: true,

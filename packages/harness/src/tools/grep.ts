@@ -53,6 +53,7 @@ const DESCRIPTION =
 export function grepTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'grep',
+    effect: () => 'reads',
     description: DESCRIPTION,
     schema,
     idempotent: true,

@@ -27,6 +27,7 @@ const DESCRIPTION = 'Lists a directory: first its directories (name/), then file
 export function lsTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'ls',
+    effect: () => 'reads',
     description: DESCRIPTION,
     schema,
     idempotent: true,

@@ -31,6 +31,7 @@ const DESCRIPTION =
 export function readTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'read',
+    effect: () => 'reads',
     description: DESCRIPTION,
     schema,
     idempotent: true,

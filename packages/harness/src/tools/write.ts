@@ -19,6 +19,7 @@ const DESCRIPTION =
 export function writeTool(facts: SandboxFacts): Tool {
   return defineTool({
     name: 'write',
+    effect: () => 'writes',
     description: DESCRIPTION,
     schema,
     idempotent: false,

@@ -26,6 +26,9 @@ export const handlers: HandlerTable = {
     live.stopAfterTurn()
     return {}
   },
+  approve: (command, { live, viewer }) => ({
+    accepted: live.approvals.answer(command, viewer.origin.name ?? viewer.origin.kind),
+  }),
   switch_model: settings.switchModel,
   get_run: history.getRun,
   get_state: (_command, { live }) => getState(live),
