@@ -23,16 +23,16 @@ async function damagedLog(): Promise<{ disk: MemoryDisk; lost: number }> {
   file.bytes.fill(0, hit.start + 20, hit.start + 40)
   return { disk, lost: hit.record.seq }
 }
-const problems = async (disk: MemoryDisk) => (await checkFolder(disk, SAMPLE_FOLDER))?.problems
+const problems = async (disk: MemoryDisk) => (await checkFolder(disk, SAMPLE_FOLDER, SAMPLE_ID))?.problems
 const summary = async (disk: MemoryDisk) =>
   (await problems(disk))?.map(({ reason, seqs, isTold, isLeftOut }) => ({ reason, seqs, isTold, isLeftOut }))
 
 test('a whole log has no problems, and no folder has no report', async () => {
   const disk = await sampleLog(4, 'released')
-  const report = await checkFolder(disk, SAMPLE_FOLDER)
+  const report = await checkFolder(disk, SAMPLE_FOLDER, SAMPLE_ID)
   assert.deepEqual([report?.problems, report?.quarantines], [[], []])
   assert.equal(report?.records.length, placedRecords(disk).length)
-  assert.equal(await checkFolder(disk, '/sessions/nothing'), null)
+  assert.equal(await checkFolder(disk, '/sessions/nothing', SAMPLE_ID), null)
 })
 
 test('check names what is damaged and changes nothing', async () => {
@@ -61,7 +61,7 @@ for (const isTold of [false, true]) {
       (await store.read(SAMPLE_ID)).filter(record => record.type !== 'damage'),
       before,
     )
-    const report = await checkFolder(disk, SAMPLE_FOLDER)
+    const report = await checkFolder(disk, SAMPLE_FOLDER, SAMPLE_ID)
     assert.deepEqual(
       report?.problems.map(({ seqs, isTold: told, isLeftOut }) => ({ seqs, told, isLeftOut })),
       [{ seqs: [lost], told: true, isLeftOut: true }],

@@ -83,6 +83,28 @@ export const sessionErrors = {
     retryable: false,
     advice: 'See which there are: get_tree, or agent sessions show',
   },
+  bad_key: {
+    says: 'a tenant key can not be used: {reason}',
+    retryable: false,
+    advice:
+      'A key file holds 32 random bytes in base64: head -c 32 /dev/urandom | base64 > KEYFILE; chmod 600 KEYFILE',
+  },
+  no_key: {
+    says: 'session {id} is sealed with key {kid}, which is not here',
+    retryable: false,
+    advice:
+      'Give the key file as --dek-file, or as --old-dek-file beside a newer one; without the key nobody can read it',
+  },
+  wrong_seal: {
+    says: 'none of the {lines} sealed lines of session {id} opens with its key',
+    retryable: false,
+    advice: 'It was sealed for another tenant (--tenant) or under another id, or brought here from elsewhere',
+  },
+  not_sealed: {
+    says: 'session {id} is not sealed, and with a key only sealed sessions are read',
+    retryable: false,
+    advice: 'Seal it: agent sessions rewrap --dek-file KEYFILE; or leave --dek-file out',
+  },
   closed: {
     says: 'session {id} is closed here',
     retryable: false,

@@ -12,6 +12,8 @@ export {
   type PostgresShardParts,
 } from './postgres/index.ts'
 export { type Migrated, migratePostgres } from './postgres/migrate.ts'
+export { createSealing, type Sealing, type SealingParts } from './sealing/sealing.ts'
+export { DEK_BYTES, dekFromText, MAX_KEYS } from './sealing/tenant-keys.ts'
 export { rowOf } from './session-row.ts'
 export * from './state.ts'
 export * from './store.ts'

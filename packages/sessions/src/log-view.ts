@@ -2,10 +2,11 @@
  * Puts the segments of a session together to one history: which of their bytes count, which records they hold, what is
  * damaged (design page "Sessions", Opening any log and Store `files`). Pure; reads bytes, decides nothing about owners.
  */
-import type { SessionRecord } from '@beige/protocol'
+import type { SessionId, SessionRecord } from '@beige/protocol'
 import { type Chain, createChain, type FoundDamage } from './chain.ts'
 import { RELEASED, type SegmentHeader, segmentName } from './segment-lines.ts'
 import { type ParsedSegment, type Piece, parseSegment } from './segment-parse.ts'
+import { checkReadable, plainLines, type ReadLine, type SessionLines } from './session-lines.ts'
 
 export type SegmentBytes = { epoch: number; bytes: Uint8Array }
 
@@ -30,11 +31,15 @@ export type LogView = {
 }
 
 /** `tail`: an opener seals it away and so must tell it; for a reader it is a record in the making. */
-export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'damage' | 'ignore' }): LogView {
-  const newest = newestHeaded(segments)
+export type ViewOptions = { tail: 'damage' | 'ignore'; id?: SessionId; lines?: SessionLines }
+
+/** Throws `no_key`, `wrong_seal` and `not_sealed`: what is whole and can not be read is no damage. */
+export function viewLog(segments: readonly SegmentBytes[], options: ViewOptions): LogView {
+  const { lines = plainLines } = options
+  const newest = newestHeaded(segments, lines)
   const chain = createChain()
   const history = newest
-    ? followParts(chain, newest, segments)
+    ? followParts(chain, newest, segments, options)
     : { parts: [], isMade: false, isBaseBegun: false }
   if (options.tail === 'damage')
     tellTails(chain, history.isBaseBegun ? null : newest, newest?.epoch ?? 0, segments)
@@ -49,14 +54,22 @@ export function viewLog(segments: readonly SegmentBytes[], options: { tail: 'dam
 
 type Parts = { parts: Part[]; isMade: boolean; isBaseBegun: boolean }
 
-function followParts(chain: Chain, newest: ParsedSegment, segments: readonly SegmentBytes[]): Parts {
+function followParts(
+  chain: Chain,
+  newest: ParsedSegment,
+  segments: readonly SegmentBytes[],
+  { id, lines = plainLines }: ViewOptions,
+): Parts {
+  const found: ReadLine[] = []
   const files = new Map(segments.map(one => [one.epoch, one.bytes]))
-  const ends = endsBefore(newest, segments)
+  const ends = endsBefore(newest, segments, lines)
   const isOlderMissing = [...ends].some(([epoch, end]) => end > 0 && !files.has(epoch))
   const all = [...ends, [newest.epoch, newest.wholeEnd] as const]
   const result: Parts = { parts: [], isMade: false, isBaseBegun: false }
   for (const [index, [epoch, end]] of all.entries()) {
-    const segment = epoch === newest.epoch ? newest : parseSegment(epoch, files.get(epoch) ?? NO_BYTES, end)
+    const segment =
+      epoch === newest.epoch ? newest : parseSegment(epoch, files.get(epoch) ?? NO_BYTES, end, lines)
+    for (const piece of segment.pieces) found.push(...readingOf(piece))
     // Seals begin with the last base: what is first among them and has copied lines was whole once.
     const base = baseOf(segment, segment === newest ? isOlderMissing : index === 0)
     if (base === 'whole') {
@@ -73,7 +86,14 @@ function followParts(chain: Chain, newest: ParsedSegment, segments: readonly Seg
       chain.damaged(damageOf(segment, segment.wholeEnd, end - segment.wholeEnd, 'cut off'), 0)
     }
   }
+  checkReadable(id, found)
   return result
+}
+
+/** What `read` said of the line that is this piece. */
+function readingOf(piece: Piece): ReadLine[] {
+  if (piece.kind === 'record') return [piece]
+  return piece.kind === 'bad' && piece.found ? [piece.found] : []
 }
 
 /** What comes behind the last whole line, there and in segments that have no header: an opener seals it away. */
@@ -97,9 +117,9 @@ function tellTails(
 const NO_BYTES = new Uint8Array(0)
 
 /** A maker that wrote a record had become owner, so its segment counts also where its header was damaged later. */
-function newestHeaded(segments: readonly SegmentBytes[]): ParsedSegment | null {
+function newestHeaded(segments: readonly SegmentBytes[], lines: SessionLines): ParsedSegment | null {
   for (const { epoch, bytes } of [...segments].sort((a, b) => b.epoch - a.epoch)) {
-    const parsed = parseSegment(epoch, bytes)
+    const parsed = parseSegment(epoch, bytes, undefined, lines)
     if (headerOf(parsed) || ownRecords(parsed).length > 0) return parsed
   }
   return null
@@ -117,18 +137,25 @@ function ownRecords(segment: ParsedSegment): SessionRecord[] {
 }
 
 /** Where each segment before `segment` ends, ascending: its header says it, or the chain where that is damaged. */
-function endsBefore(segment: ParsedSegment, segments: readonly SegmentBytes[]): Map<number, number> {
+function endsBefore(
+  segment: ParsedSegment,
+  segments: readonly SegmentBytes[],
+  lines: SessionLines,
+): Map<number, number> {
   const header = headerOf(segment)
   if (header) {
     const sealed = Object.entries(header.sealed).map(([epoch, end]) => [Number(epoch), end] as const)
     return new Map(sealed.filter(([epoch]) => epoch < segment.epoch).sort((a, b) => a[0] - b[0]))
   }
-  const before = newestHeaded(segments.filter(one => one.epoch < segment.epoch))
+  const before = newestHeaded(
+    segments.filter(one => one.epoch < segment.epoch),
+    lines,
+  )
   if (!before) return new Map()
   // What has a number that this segment gave again is of a fenced owner.
   const firstSeq = ownRecords(segment)[0]?.seq ?? Number.POSITIVE_INFINITY
   const behind = before.pieces.find(piece => piece.kind === 'record' && piece.record.seq >= firstSeq)
-  return endsBefore(before, segments).set(before.epoch, behind?.offset ?? before.wholeEnd)
+  return endsBefore(before, segments, lines).set(before.epoch, behind?.offset ?? before.wholeEnd)
 }
 
 type Base = 'none' | 'whole' | 'partial'

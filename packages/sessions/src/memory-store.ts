@@ -14,6 +14,7 @@ import { systemTicker } from './node-world.ts'
 import type { Ticker } from './outside.ts'
 import { createOwnedLog, type LogBackend } from './owned-log.ts'
 import { FIRST_PREV } from './record-line.ts'
+import { plainLines } from './session-lines.ts'
 import { rowOf } from './session-row.ts'
 import type { OpenOptions, SessionLog, SessionStore, TrashedSession } from './store.ts'
 
@@ -55,6 +56,7 @@ export function createMemoryStore(parts: {
     kept.owner = incarnation
     const log = createOwnedLog({
       id,
+      lines: plainLines,
       backend: backendOf(id, kept, incarnation),
       clock,
       records: kept.records,

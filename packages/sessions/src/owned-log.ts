@@ -9,7 +9,8 @@ import {
 } from '@beige/protocol'
 import { createAppendQueue, type QueuedBody } from './append-queue.ts'
 import { fail } from './errors.ts'
-import { type EncodedRecord, encodeRecord, type PreparedBody, prepareBody } from './record-line.ts'
+import { type EncodedRecord, type PreparedBody, prepareBody } from './record-line.ts'
+import type { SessionLines } from './session-lines.ts'
 import type { Damage, SessionLog } from './store.ts'
 
 /** What a store does for one owned session. */
@@ -28,6 +29,7 @@ export interface LogBackend {
 
 export type OwnedLogParts = {
   id: SessionId
+  lines: SessionLines
   backend: LogBackend
   clock: Clock
   records: readonly SessionRecord[]
@@ -66,7 +68,7 @@ export function createOwnedLog(parts: OwnedLogParts): OwnedLog {
     let encoded: readonly EncodedRecord[] = []
     try {
       await backend.commit(epoch => {
-        encoded = encodeBatch(bodies, epoch, nextSeq, prev)
+        encoded = encodeBatch(parts.lines, bodies, epoch, nextSeq, prev)
         return encoded
       })
     } catch (error) {
@@ -127,6 +129,7 @@ export function prepareAll(id: SessionId, bodies: readonly RecordBody[]): Prepar
 }
 
 export function encodeBatch(
+  lines: SessionLines,
   bodies: readonly QueuedBody[],
   epoch: number,
   firstSeq: number,
@@ -134,7 +137,7 @@ export function encodeBatch(
 ): readonly EncodedRecord[] {
   let prev = firstPrev
   return bodies.map((body, index) => {
-    const one = encodeRecord(body, { seq: firstSeq + index, epoch, prev, at: body.at })
+    const one = lines.encode(body, { seq: firstSeq + index, epoch, prev, at: body.at })
     prev = one.hash
     return one
   })

@@ -45,14 +45,33 @@ export function prepareBody(body: RecordBody): PreparedBody | string {
 
 /** `line` without its newline, the hash of it, and the record as any reader will see it. */
 export function encodeRecord(body: PreparedBody, position: Position): EncodedRecord {
+  const { text, record } = plainRecord(body, position)
+  const line = seal(text.slice(0, -1))
+  return { line, hash: lineHash(line), record }
+}
+
+/** The object of a record as text, without a checksum. */
+export function plainRecord(body: PreparedBody, position: Position): { text: string; record: SessionRecord } {
   const { seq, epoch, prev, at } = position
-  const line = seal(`{"seq":${seq},"epoch":${epoch},"prev":"${prev}","at":${at},${body.text.slice(1, -1)}`)
-  return { line, hash: lineHash(line), record: { seq, epoch, prev, at, ...body.value } }
+  const text = `{"seq":${seq},"epoch":${epoch},"prev":"${prev}","at":${at},${body.text.slice(1)}`
+  return { text, record: { seq, epoch, prev, at, ...body.value } }
 }
 
 /** Null when the bytes are not exactly a line that was written as one. */
 export function decodeRecord(line: Uint8Array): SessionRecord | null {
-  const value = unseal(line)
+  return checkedRecord(unseal(line))
+}
+
+/** The record of a text that `plainRecord` made; null for any other. */
+export function recordOf(text: Uint8Array): SessionRecord | null {
+  try {
+    return checkedRecord(parseJson(strictUtf8.decode(text)))
+  } catch {
+    return null // bytes that are no text or no JSON are damage, which the caller names
+  }
+}
+
+function checkedRecord(value: unknown): SessionRecord | null {
   if (!envelopeSchema.check(value)) return null
   // The type alone decides: bytes are as they were written, so an unknown shape comes from another version.
   if (bodySchema.check(value)) return value

@@ -12,11 +12,13 @@ before(async () => {
 })
 after(() => server?.[Symbol.asyncDispose]())
 
-storeContract(
-  'postgres',
-  async () => {
-    if (!server) throw new TypeError('the server did not start')
-    return postgresSetting(await server.newDatabase())
-  },
-  { skip },
-)
+for (const isSealed of [false, true]) {
+  storeContract(
+    isSealed ? 'postgres, sealed' : 'postgres',
+    async () => {
+      if (!server) throw new TypeError('the server did not start')
+      return postgresSetting(await server.newDatabase(), isSealed)
+    },
+    { skip },
+  )
+}

@@ -56,7 +56,7 @@ export async function repairCommand(name: string, raw: PlaceOptions, world: Proc
 }
 
 async function checkOne(found: Found): Promise<Checked> {
-  const report = await checkFolder(nodeDisk, folderOf(found))
+  const report = await checkFolder(nodeDisk, folderOf(found), found.id)
   if (!report) throw fail('no_log', { path: folderOf(found) })
   return { id: found.id, report }
 }

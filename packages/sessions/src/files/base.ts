@@ -8,6 +8,7 @@ import type { LogView } from '../log-view.ts'
 import type { Disk } from '../outside.ts'
 import { BASE_END, segmentName } from '../segment-lines.ts'
 import { type Piece, parseSegment } from '../segment-parse.ts'
+import type { SessionLines } from '../session-lines.ts'
 import type { SegmentWriter } from './segment-writer.ts'
 
 export const MAX_SEGMENTS = 8
@@ -20,14 +21,15 @@ export async function writeBase(
   writer: SegmentWriter,
   view: LogView,
   what: 'all' | 'repaired',
+  lines: SessionLines,
 ): Promise<boolean> {
   const isWanted = what === 'all' ? isHistory : belongsTo(view)
-  const lines = view.parts.flatMap(({ epoch, end, bytes }) =>
-    parseSegment(epoch, bytes, end)
+  const copied = view.parts.flatMap(({ epoch, end, bytes }) =>
+    parseSegment(epoch, bytes, end, lines)
       .pieces.filter(isWanted)
       .map(piece => withoutNewline(bytes, piece)),
   )
-  const isWritten = await writer.writeLines([...lines, Buffer.from(BASE_END)])
+  const isWritten = await writer.writeLines([...copied, Buffer.from(BASE_END)])
   if (isWritten) writer.forgetSeals()
   return isWritten
 }

@@ -1,9 +1,11 @@
 /** What an opener of a session would find damaged, without becoming its owner or changing a byte. */
 import { join } from 'node:path'
-import type { DamageBody, SessionRecord } from '@beige/protocol'
+import type { DamageBody, SessionId, SessionRecord } from '@beige/protocol'
 import type { FoundDamage } from '../chain.ts'
 import type { Disk } from '../outside.ts'
+import type { Sealing } from '../sealing/sealing.ts'
 import { segmentEpochs, segmentName } from '../segment-lines.ts'
+import { plainLines } from '../session-lines.ts'
 import type { Damage } from '../store.ts'
 import { viewFolder } from './takeover.ts'
 
@@ -20,10 +22,18 @@ export type LogReport = {
 }
 
 /** Null when there is no such folder, or no segment in it. */
-export async function checkFolder(disk: Disk, folder: string): Promise<LogReport | null> {
+export async function checkFolder(
+  disk: Disk,
+  folder: string,
+  id: SessionId,
+  sealing?: Sealing,
+): Promise<LogReport | null> {
   const names = (await disk.list(folder)) ?? []
   const epochs = segmentEpochs(names)
-  const view = epochs.length > 0 ? await viewFolder(disk, folder, 'damage') : null
+  const view =
+    epochs.length > 0
+      ? await viewFolder(disk, folder, { tail: 'damage', id, lines: sealing?.lines(id) ?? plainLines })
+      : null
   if (!view) return null
   let bytes = 0
   for (const epoch of epochs) bytes += (await disk.read(join(folder, segmentName(epoch))))?.length ?? 0

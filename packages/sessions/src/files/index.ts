@@ -11,12 +11,15 @@ import {
 import type { FoundDamage } from '../chain.ts'
 import { fail } from '../errors.ts'
 import { newIncarnation } from '../incarnation.ts'
+import type { ViewOptions } from '../log-view.ts'
 import { nodeDisk, systemTicker } from '../node-world.ts'
 import { createOpenSessions, storageError } from '../open-sessions.ts'
 import type { Disk, SessionWorld, Ticker } from '../outside.ts'
 import { checkVersion, createOwnedLog, prepareAll } from '../owned-log.ts'
 import type { PreparedBody } from '../record-line.ts'
+import type { Sealing } from '../sealing/sealing.ts'
 import { segmentName } from '../segment-lines.ts'
+import { plainLines, type SessionLines } from '../session-lines.ts'
 import { emptyRow, moveRow, type RowState } from '../session-row.ts'
 import type { NewSession, OpenOptions, SessionLog, SessionStore } from '../store.ts'
 import { MAX_SEGMENTS, removeSegments, writeBase } from './base.ts'
@@ -25,23 +28,33 @@ import { createHolderWatch } from './holder.ts'
 import { createListing } from './listing.ts'
 import { writeNewSession } from './new-session.ts'
 import { damageRecords, quarantine } from './quarantine.ts'
+import { checkKeys } from './readable.ts'
 import { type LogStart, readLogStart } from './rebuild-row.ts'
 import type { SegmentWriter } from './segment-writer.ts'
 import { takeOver, viewFolder } from './takeover.ts'
 import { createTrash } from './trash.ts'
 
 /** Disk and ticks are the real ones where they are not given. */
-export type FilesStoreParts = { root: string; clock: Clock; random: Random; disk?: Disk; ticker?: Ticker }
+export type FilesStoreParts = {
+  root: string
+  clock: Clock
+  random: Random
+  disk?: Disk
+  ticker?: Ticker
+  /** With the keys of its tenant all sessions are sealed, and only sealed ones are read. */
+  sealing?: Sealing
+}
 
 /** `root` holds the folders of the sessions; it and missing ones above it are made at the first need. */
 export function createFilesStore(parts: FilesStoreParts): SessionStore {
-  const { root, clock, random, disk = nodeDisk, ticker = systemTicker } = parts
+  const { root, clock, random, disk = nodeDisk, ticker = systemTicker, sealing } = parts
+  const linesOf = (id: SessionId): SessionLines => sealing?.lines(id) ?? plainLines
   const world: SessionWorld = { clock, random, disk, ticker }
   const incarnation = newIncarnation(random)
   const place = { world, root, incarnation }
   const heartbeat = createHeartbeat(place)
   const watch = createHolderWatch(place)
-  const listing = createListing(place)
+  const listing = createListing({ ...place, ...(sealing ? { sealing } : {}) })
   const trash = createTrash(place)
   const open = createOpenSessions<SessionLog>(incarnation)
 
@@ -54,6 +67,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     let row: RowState = history.records.reduce(moveRow, emptyRow(id))
     const log = createOwnedLog({
       id,
+      lines: linesOf(id),
       backend: writer,
       clock,
       records: history.records,
@@ -75,7 +89,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
   }
 
   async function createAfresh(id: SessionId, bodies: readonly PreparedBody[]): Promise<SessionLog | null> {
-    const made = await writeNewSession(place, id, bodies)
+    const made = await writeNewSession(place, id, linesOf(id), bodies)
     if (!made) return null
     const log = own(id, made.writer, made, [])
     listing.put(made.records.reduce(moveRow, emptyRow(id)).row)
@@ -87,22 +101,25 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     return start !== null && (start.isMade || (start.epochs.length > 0 && (await listing.has(id))))
   }
 
+  const viewing = (id: SessionId): ViewOptions => ({ tail: 'ignore', id, lines: linesOf(id) })
+
   /** Null also for what is no id, so that no path is ever made of it. */
   async function startOf(id: SessionId): Promise<LogStart | null> {
-    return isSessionId(id) ? readLogStart(disk, join(root, id)) : null
+    return isSessionId(id) ? readLogStart(disk, join(root, id), linesOf(id)) : null
   }
 
   /** `isKnown`: there must be records; where none are left, that is the damage. */
   async function takeSession(id: SessionId, options: OpenOptions, isKnown: boolean): Promise<SessionLog> {
     const folder = join(root, id)
+    await checkKeys(disk, folder, id, linesOf(id))
     await watch.untilFree(id, folder, options)
-    const { writer, view, segmentCount } = await takeOver(disk, id, folder, incarnation)
+    const { writer, view, segmentCount } = await takeOver(disk, id, folder, incarnation, linesOf(id))
     const damage = view.records.length > 0 || view.untold.length > 0 ? view.untold : [EMPTIED]
     let gone = [...view.obsolete]
     const isRepair = options.repair === true
     if (isRepair) await quarantine(disk, folder, [...view.told, ...damage])
     if (isRepair || segmentCount - gone.length > MAX_SEGMENTS) {
-      const isWritten = await writeBase(writer, view, isRepair ? 'repaired' : 'all')
+      const isWritten = await writeBase(writer, view, isRepair ? 'repaired' : 'all', linesOf(id))
       if (isWritten) gone = [...gone, ...view.parts.map(part => part.epoch)]
       if (isRepair && !isWritten)
         throw fail('storage', { id, what: 'writing it anew', reason: 'see the disk' })
@@ -163,7 +180,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
     },
     async read(id) {
       try {
-        const view = isSessionId(id) ? await viewFolder(disk, join(root, id)) : null
+        const view = isSessionId(id) ? await viewFolder(disk, join(root, id), viewing(id)) : null
         const isThere = view !== null && (view.isMade || (await wasMade(id, await startOf(id))))
         if (!isThere) throw fail('not_found', { id })
         checkVersion(id, view.records)
@@ -181,7 +198,7 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       await open.claim(id, undefined, async () => {
         const folder = join(root, id)
         await watch.untilFree(id, folder, {})
-        const { writer } = await takeOver(disk, id, folder, incarnation)
+        const { writer } = await takeOver(disk, id, folder, incarnation, linesOf(id))
         await writer.release()
         await trash.take(id)
         return null

@@ -9,6 +9,8 @@ import { compile, int, map, nullable, obj, opt, str, unknown } from '@earendil-w
 import { pageOf } from '../listing-page.ts'
 import type { SessionWorld, WritableFile } from '../outside.ts'
 import { seal, unseal } from '../record-line.ts'
+import type { Sealing } from '../sealing/sealing.ts'
+import { plainLines } from '../session-lines.ts'
 import type { ListPage, ListQuery, SessionRow } from '../store.ts'
 import { REPLICAS } from './heartbeat.ts'
 import { rebuildRow } from './rebuild-row.ts'
@@ -41,8 +43,14 @@ export interface Listing {
   close(): Promise<void>
 }
 
-export function createListing(parts: { world: SessionWorld; root: string; incarnation: string }): Listing {
-  const { root, incarnation } = parts
+export function createListing(parts: {
+  world: SessionWorld
+  root: string
+  incarnation: string
+  sealing?: Sealing
+}): Listing {
+  const { root, incarnation, sealing } = parts
+  const linesOf = (id: SessionId) => sealing?.lines(id) ?? plainLines
   const { disk } = parts.world
   const folder = join(root, LISTINGS)
   const ownName = `${incarnation}.jsonl`
@@ -59,7 +67,7 @@ export function createListing(parts: { world: SessionWorld; root: string; incarn
     try {
       if (!file) await disk.makeDirectory(folder)
       file ??= await disk.create(join(folder, ownName))
-      const bytes = Buffer.concat(rows.map(rowLine))
+      const bytes = Buffer.concat(rows.map(row => rowLine(row, sealing)))
       await file?.write(bytes, size)
       size += bytes.length
     } catch {
@@ -77,7 +85,7 @@ export function createListing(parts: { world: SessionWorld; root: string; incarn
     const rows = new Map<string, SessionRow>()
     const names = ((await disk.list(folder)) ?? []).filter(name => name.endsWith('.jsonl'))
     for (const name of names) {
-      for (const row of readRows(await disk.read(join(folder, name)))) {
+      for (const row of readRows(await disk.read(join(folder, name)), sealing)) {
         const known = rows.get(row.id)
         if (!known || known.updatedAt <= row.updatedAt) rows.set(row.id, row)
       }
@@ -108,10 +116,11 @@ export function createListing(parts: { world: SessionWorld; root: string; incarn
       const { rows, names } = await readIndex()
       const present: SessionRow[] = []
       for (const id of ids) {
-        const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id))
+        const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
         if (!row) continue
         present.push(row)
-        if (!rows.has(id)) put(row)
+        // Of a session whose key is not here nothing is known, and that is not to be remembered.
+        if (!rows.has(id) && row.updatedAt > 0) put(row)
       }
       await fold(names, present)
       return pageOf(present, query)
@@ -129,11 +138,11 @@ export function createListing(parts: { world: SessionWorld; root: string; incarn
 }
 
 /** None of a file that has an unreadable line: what is newest in it can not be known then. */
-function readRows(bytes: Uint8Array | null): SessionRow[] {
+function readRows(bytes: Uint8Array | null, sealing: Sealing | undefined): SessionRow[] {
   const rows: SessionRow[] = []
   let start = 0
   for (let end = bytes?.indexOf(NEWLINE) ?? -1; bytes && end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    const value = unseal(bytes.subarray(start, end))
+    const value = rowIn(bytes.subarray(start, end), sealing)
     if (!rowSchema.check(value) || !isSessionId(value.id)) return []
     rows.push({ ...value, id: value.id })
     start = end + 1
@@ -141,6 +150,14 @@ function readRows(bytes: Uint8Array | null): SessionRow[] {
   return rows
 }
 
-function rowLine(row: SessionRow): Uint8Array {
-  return Buffer.concat([seal(JSON.stringify(row).slice(0, -1)), Buffer.of(NEWLINE)])
+function rowLine(row: SessionRow, sealing: Sealing | undefined): Uint8Array {
+  const text = JSON.stringify(row)
+  const line = sealing ? Buffer.from(sealing.sealText(text), 'latin1') : seal(text.slice(0, -1))
+  return Buffer.concat([line, Buffer.of(NEWLINE)])
+}
+
+function rowIn(line: Uint8Array, sealing: Sealing | undefined): unknown {
+  if (!sealing) return unseal(line)
+  const text = sealing.openText(Buffer.from(line).toString('latin1'))
+  return text === null ? undefined : JSON.parse(text)
 }

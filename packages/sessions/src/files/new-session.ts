@@ -5,6 +5,7 @@ import type { Disk, SessionWorld } from '../outside.ts'
 import { encodeBatch } from '../owned-log.ts'
 import { type EncodedRecord, FIRST_PREV, type PreparedBody } from '../record-line.ts'
 import { segmentName } from '../segment-lines.ts'
+import type { SessionLines } from '../session-lines.ts'
 import { removeSegments } from './base.ts'
 import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
 
@@ -19,6 +20,7 @@ export type NewLog = {
 export async function writeNewSession(
   place: { world: SessionWorld; root: string; incarnation: string },
   id: SessionId,
+  lines: SessionLines,
   bodies: readonly PreparedBody[],
 ): Promise<NewLog | null> {
   const { root, incarnation } = place
@@ -44,7 +46,7 @@ export async function writeNewSession(
   let encoded: readonly EncodedRecord[] = []
   try {
     await writer.commit(epoch => {
-      encoded = encodeBatch(queued, epoch, 1, FIRST_PREV)
+      encoded = encodeBatch(lines, queued, epoch, 1, FIRST_PREV)
       return encoded
     })
   } catch (error) {

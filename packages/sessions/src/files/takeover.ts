@@ -2,16 +2,24 @@
 import { dirname, join } from 'node:path'
 import type { SessionId } from '@beige/protocol'
 import { fail } from '../errors.ts'
-import { type LogView, type SegmentBytes, viewLog } from '../log-view.ts'
+import { type LogView, type SegmentBytes, type ViewOptions, viewLog } from '../log-view.ts'
 import type { Disk } from '../outside.ts'
 import { segmentEpochs, segmentName } from '../segment-lines.ts'
+import type { SessionLines } from '../session-lines.ts'
 import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
 
 export type Takeover = { writer: SegmentWriter; view: LogView; segmentCount: number }
 
 const MAX_READ_TRIES = 8 // each one more only when a new owner has just put the log together anew
 
-export async function takeOver(disk: Disk, id: SessionId, folder: string, owner: string): Promise<Takeover> {
+/** `lines` are those of `id`. */
+export async function takeOver(
+  disk: Disk,
+  id: SessionId,
+  folder: string,
+  owner: string,
+  lines: SessionLines,
+): Promise<Takeover> {
   const epoch = (segmentEpochs((await disk.list(folder)) ?? []).at(-1) ?? 0) + 1
   const file = await disk.create(join(folder, segmentName(epoch)))
   if (!file) throw fail('session_busy', { id, owner: `the maker of segment ${epoch}` })
@@ -19,7 +27,7 @@ export async function takeOver(disk: Disk, id: SessionId, folder: string, owner:
   // The folder's own entry too: its maker may have died before that was durable.
   await Promise.all([disk.syncDirectory(folder), disk.syncDirectory(dirname(folder))])
   const segments = await readSegments(disk, folder, before => before < epoch)
-  const view = viewLog(segments, { tail: 'damage' })
+  const view = viewLog(segments, { tail: 'damage', id, lines })
   const writer = createSegmentWriter({
     disk,
     id,
@@ -35,12 +43,8 @@ export async function takeOver(disk: Disk, id: SessionId, folder: string, owner:
   return { writer, view, segmentCount: segments.length + 1 }
 }
 
-/** Reads the log of somebody who may be writing it: `tail` as of `viewLog`. Null when there is no such folder. */
-export async function viewFolder(
-  disk: Disk,
-  folder: string,
-  tail: 'damage' | 'ignore' = 'ignore',
-): Promise<LogView | null> {
+/** Reads the log of somebody who may be writing it. Null when there is no such folder. */
+export async function viewFolder(disk: Disk, folder: string, options: ViewOptions): Promise<LogView | null> {
   for (let tries = 1; ; tries++) {
     const before = await disk.list(folder)
     if (!before) return null
@@ -48,7 +52,7 @@ export async function viewFolder(
     // The lowest goes first when a base has taken its place, and then what we have read may be neither whole.
     const after = segmentEpochs((await disk.list(folder)) ?? [])
     const isSteady = after[0] === segmentEpochs(before)[0]
-    if (isSteady || tries === MAX_READ_TRIES) return viewLog(segments, { tail })
+    if (isSteady || tries === MAX_READ_TRIES) return viewLog(segments, options)
   }
 }
 

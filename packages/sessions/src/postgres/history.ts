@@ -1,7 +1,8 @@
 /** Stored lines to one history: which are records, what is damaged or missing (design page "Sessions", Opening any log). */
-import type { SessionRecord } from '@beige/protocol'
+import type { SessionId, SessionRecord } from '@beige/protocol'
 import { createChain, type FoundDamage } from '../chain.ts'
-import { decodeRecord, lineHash } from '../record-line.ts'
+import { lineHash } from '../record-line.ts'
+import { checkReadable, type ReadLine, type SessionLines } from '../session-lines.ts'
 import type { History, StoredLine } from './tables.ts'
 
 export type StoredHistory = {
@@ -11,9 +12,12 @@ export type StoredHistory = {
   untold: readonly FoundDamage[]
 }
 
-export function viewHistory({ head, lines }: History): StoredHistory {
+/** Throws `no_key`, `wrong_seal` and `not_sealed`. */
+export function viewHistory({ head, lines }: History, id: SessionId, reading: SessionLines): StoredHistory {
   const chain = createChain()
-  const decoded = lines.map(recordIn)
+  const found = lines.map(({ line }) => reading.read(line))
+  checkReadable(id, found)
+  const decoded = lines.map((line, index) => recordIn(line, found[index] ?? null))
   for (const [index, line] of lines.entries()) {
     const record = decoded[index]
     if (record)
@@ -27,9 +31,9 @@ export function viewHistory({ head, lines }: History): StoredHistory {
 }
 
 /** Null also for a record that was put where another one belongs. */
-function recordIn({ seq, epoch, line }: StoredLine): SessionRecord | null {
-  const record = decodeRecord(line)
-  return record?.seq === seq && record.epoch === epoch ? record : null
+function recordIn({ seq, epoch }: StoredLine, found: ReadLine | null): SessionRecord | null {
+  if (found?.kind !== 'record') return null
+  return found.record.seq === seq && found.record.epoch === epoch ? found.record : null
 }
 
 /** `offset` is the row's `seq`, which names it as an offset names bytes of a file. */

@@ -11,13 +11,16 @@ import { systemTicker } from '../node-world.ts'
 import { createOpenSessions, type OpenSessions } from '../open-sessions.ts'
 import type { Ticker } from '../outside.ts'
 import { checkVersion, createOwnedLog, encodeBatch, type OwnedLog, prepareAll } from '../owned-log.ts'
-import { decodeRecord, FIRST_PREV } from '../record-line.ts'
+import { FIRST_PREV } from '../record-line.ts'
+import type { Sealing } from '../sealing/sealing.ts'
+import { checkReadable, plainLines, type SessionLines } from '../session-lines.ts'
 import { emptyRow, moveRow } from '../session-row.ts'
 import type { OpenOptions, SessionStore } from '../store.ts'
 import { openPostgresTables, type PostgresTables } from './connect.ts'
 import { viewHistory } from './history.ts'
 import { createLease, type Lease } from './lease.ts'
 import { createPostgresBackend } from './log-backend.ts'
+import { sealedTables } from './sealed-tables.ts'
 import { untilSettled } from './settle.ts'
 import type { Head, Look, SessionTables } from './tables.ts'
 
@@ -44,8 +47,8 @@ export type PostgresShardParts = {
 
 export interface PostgresShard {
   readonly incarnation: string
-  /** The sessions of `tenant`; closed with the shard. */
-  store(tenant: string): SessionStore
+  /** The sessions of `tenant`, sealed where its keys are given; closed with the shard. */
+  store(tenant: string, sealing?: Sealing): SessionStore
   close(): Promise<void>
 }
 
@@ -55,6 +58,7 @@ type Place = {
   lease: Lease
   open: OpenSessions<OwnedLog>
   tables: SessionTables
+  linesOf: (id: SessionId) => SessionLines
 }
 
 /** Connects at the first need. */
@@ -77,10 +81,13 @@ export function createPostgresShard(parts: PostgresShardParts): PostgresShard {
   })
   return {
     incarnation,
-    store(tenant) {
+    store(tenant, sealing) {
       const open = createOpenSessions<OwnedLog>(incarnation)
       opened.push(open)
-      return storeOf({ parts, incarnation, lease, open, tables: tables.sessionsOf(tenant) })
+      const plain = tables.sessionsOf(tenant)
+      const place = { parts, incarnation, lease, open }
+      if (!sealing) return storeOf({ ...place, tables: plain, linesOf: () => plainLines })
+      return storeOf({ ...place, tables: sealedTables(plain, sealing), linesOf: id => sealing.lines(id) })
     },
     async close() {
       await Promise.all(opened.map(open => open.closeAll()))
@@ -91,15 +98,18 @@ export function createPostgresShard(parts: PostgresShardParts): PostgresShard {
 }
 
 /** A shard with one tenant, for a process that has no others. */
-export function createPostgresStore(parts: PostgresShardParts): SessionStore {
+export function createPostgresStore(
+  parts: PostgresShardParts & { tenant?: string; sealing?: Sealing },
+): SessionStore {
+  const { tenant = LOCAL_TENANT, sealing } = parts
   const shard = createPostgresShard(parts)
-  return { ...shard.store(LOCAL_TENANT), close: () => shard.close() }
+  return { ...shard.store(tenant, sealing), close: () => shard.close() }
 }
 
 const LOCAL_TENANT = 'local'
 
 function storeOf(place: Place): SessionStore {
-  const { parts, incarnation, open, tables, lease } = place
+  const { parts, incarnation, open, tables, lease, linesOf } = place
   const { clock } = parts
   const settled = <T>(action: () => Promise<T>) => untilSettled(clock, action)
 
@@ -113,6 +123,7 @@ function storeOf(place: Place): SessionStore {
     lease.hold()
     return createOwnedLog({
       id,
+      lines: linesOf(id),
       backend: createPostgresBackend({ id, tables, clock, lease, head, row }),
       clock,
       records: history.records,
@@ -150,8 +161,10 @@ function storeOf(place: Place): SessionStore {
     options: OpenOptions,
   ): Promise<{ epoch: number; isKnownDead: boolean }> {
     const first = await lookAt(id)
-    const firstRecord = first.firstLine && decodeRecord(first.firstLine)
-    checkVersion(id, firstRecord ? [firstRecord] : [])
+    const firstLine = first.firstLine && linesOf(id).read(first.firstLine)
+    // Who has not the key must not become the owner: it would take all for damaged.
+    if (firstLine && firstLine.kind !== 'refused') checkReadable(id, [firstLine])
+    checkVersion(id, firstLine?.kind === 'record' ? [firstLine.record] : [])
     for (let look = first; ; look = await lookAt(id)) {
       options.signal?.throwIfAborted()
       const { epoch, owner, owning } = look
@@ -197,7 +210,7 @@ function storeOf(place: Place): SessionStore {
     const history = await settled(() => tables.history(id))
     if (!history || history.head.epoch !== mine.epoch)
       throw fail('session_superseded', { id, epoch: mine.epoch })
-    const view = viewHistory(history)
+    const view = viewHistory(history, id, linesOf(id))
     const log = own(id, history.head, view, view.untold)
     if (view.untold.length === 0) return log
     try {
@@ -219,6 +232,7 @@ function storeOf(place: Place): SessionStore {
         leased(async () => {
           const at = clock.now()
           const encoded = encodeBatch(
+            linesOf(id),
             bodies.map(body => ({ ...body, at })),
             1,
             1,
@@ -256,7 +270,7 @@ function storeOf(place: Place): SessionStore {
     async read(id) {
       const history = isSessionId(id) ? await settled(() => tables.history(id)) : null
       if (!history) throw fail('not_found', { id })
-      const { records } = viewHistory(history)
+      const { records } = viewHistory(history, id, linesOf(id))
       checkVersion(id, records)
       return records
     },
