@@ -55,7 +55,7 @@ for (const isTold of [false, true]) {
     const { store } = processOn(disk, 7, time)
     if (isTold) await (await store.open(SAMPLE_ID)).close()
     const before = (await store.read(SAMPLE_ID)).filter(record => record.type !== 'damage')
-    await (await store.open(SAMPLE_ID, { repair: true })).close()
+    await (await store.open(SAMPLE_ID, { rewrite: 'repaired' })).close()
     assert.equal(segmentFiles(disk).length, 1)
     assert.deepEqual(
       (await store.read(SAMPLE_ID)).filter(record => record.type !== 'damage'),
@@ -82,7 +82,7 @@ test('repair of a log with a second copy of a record and a torn tail', async () 
   file.bytes = Buffer.concat([file.bytes, copy, Buffer.from('{"seq":')])
   const { store } = processOn(disk, 8)
   const before = await store.read(SAMPLE_ID)
-  const log = await store.open(SAMPLE_ID, { repair: true })
+  const log = await store.open(SAMPLE_ID, { rewrite: 'repaired' })
   assert.deepEqual(log.records.slice(0, before.length), before)
   await log.close()
   const text = segmentFiles(disk)

@@ -67,8 +67,11 @@ export type OpenOptions = {
   signal?: AbortSignal
   /** Called once when the open has to wait for an owner to show itself alive or expire. */
   waiting?: (holder: { owner: string; atMostMs: number }) => void
-  /** Writes the log anew without what is damaged in it, which is in quarantine before. Only `files` has such bytes. */
-  repair?: boolean
+  /**
+   * Writes the log anew: `repaired` without what is damaged in it, `newest_key` also under the key that writes now. What
+   * is left out is in quarantine before. Only `files` has such bytes.
+   */
+  rewrite?: 'repaired' | 'newest_key'
 }
 
 export interface SessionStore {

@@ -38,7 +38,7 @@ export async function repairCommand(name: string, raw: PlaceOptions, world: Proc
       return 0
     }
     const log = await found.store.open(found.id, {
-      repair: true,
+      rewrite: 'repaired',
       waiting: ({ atMostMs }) =>
         world.stderr.write(`waiting ${Math.ceil(atMostMs / 1000)} s to see that its last owner is gone\n`),
     })

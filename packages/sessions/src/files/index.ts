@@ -11,7 +11,7 @@ import {
 import type { FoundDamage } from '../chain.ts'
 import { fail } from '../errors.ts'
 import { newIncarnation } from '../incarnation.ts'
-import type { ViewOptions } from '../log-view.ts'
+import type { LogView, ViewOptions } from '../log-view.ts'
 import { nodeDisk, systemTicker } from '../node-world.ts'
 import { createOpenSessions, storageError } from '../open-sessions.ts'
 import type { Disk, SessionWorld, Ticker } from '../outside.ts'
@@ -30,6 +30,7 @@ import { writeNewSession } from './new-session.ts'
 import { damageRecords, quarantine } from './quarantine.ts'
 import { checkKeys } from './readable.ts'
 import { type LogStart, readLogStart } from './rebuild-row.ts'
+import { isRewrapped, sealQuarantine, writeRewrappedBase } from './rewrap.ts'
 import type { SegmentWriter } from './segment-writer.ts'
 import { takeOver, viewFolder } from './takeover.ts'
 import { createTrash } from './trash.ts'
@@ -45,8 +46,28 @@ export type FilesStoreParts = {
   sealing?: Sealing
 }
 
+export interface FilesStore extends SessionStore {
+  /**
+   * Moves every session here and in the trash to the key that writes, `told` of each; again after a kill it goes on where
+   * it was. `unfolded`: how many index files of live processes still are as they were. Rejects with `session_busy` at one
+   * that is in use.
+   */
+  rewrap(told?: (one: { id: SessionId; isMoved: boolean }) => void): Promise<{ unfolded: number }>
+}
+
+type Rewriting = {
+  id: SessionId
+  writer: SegmentWriter
+  view: LogView
+  before: readonly number[]
+  lines: SessionLines
+  damage: readonly FoundDamage[]
+  options: OpenOptions
+  folder: string
+}
+
 /** `root` holds the folders of the sessions; it and missing ones above it are made at the first need. */
-export function createFilesStore(parts: FilesStoreParts): SessionStore {
+export function createFilesStore(parts: FilesStoreParts): FilesStore {
   const { root, clock, random, disk = nodeDisk, ticker = systemTicker, sealing } = parts
   const linesOf = (id: SessionId): SessionLines => sealing?.lines(id) ?? plainLines
   const world: SessionWorld = { clock, random, disk, ticker }
@@ -109,36 +130,49 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
   }
 
   /** `isKnown`: there must be records; where none are left, that is the damage. */
-  async function takeSession(id: SessionId, options: OpenOptions, isKnown: boolean): Promise<SessionLog> {
-    const folder = join(root, id)
-    await checkKeys(disk, folder, id, linesOf(id))
+  async function takeSession(
+    id: SessionId,
+    options: OpenOptions,
+    isKnown: boolean,
+    folder = join(root, id),
+  ): Promise<SessionLog> {
+    const lines = linesOf(id)
+    await checkKeys(disk, folder, id, lines)
     await watch.untilFree(id, folder, options)
-    const { writer, view, segmentCount } = await takeOver(disk, id, folder, incarnation, linesOf(id))
+    const { writer, view, before } = await takeOver(disk, id, folder, incarnation, lines)
     const damage = view.records.length > 0 || view.untold.length > 0 ? view.untold : [EMPTIED]
-    let gone = [...view.obsolete]
-    const isRepair = options.repair === true
-    if (isRepair) await quarantine(disk, folder, [...view.told, ...damage])
-    if (isRepair || segmentCount - gone.length > MAX_SEGMENTS) {
-      const isWritten = await writeBase(writer, view, isRepair ? 'repaired' : 'all', linesOf(id))
-      if (isWritten) gone = [...gone, ...view.parts.map(part => part.epoch)]
-      if (isRepair && !isWritten)
-        throw fail('storage', { id, what: 'writing it anew', reason: 'see the disk' })
-    }
-    const log = own(id, writer, view, isKnown ? damage : [])
+    const written = await rewritten({ id, writer, view, before, lines, damage, options, folder })
+    const log = own(id, writer, { ...view, ...written }, isKnown ? damage : [])
     if (isKnown && damage.length > 0) {
       try {
-        if (!isRepair) await quarantine(disk, folder, damage)
+        await quarantine(disk, folder, damage)
         await log.append(...damageRecords(damage))
       } catch (error) {
         await log.close()
         throw error
       }
     }
-    await removeSegments(disk, folder, gone)
+    if (options.rewrite === 'newest_key' && sealing) await sealQuarantine(disk, folder, sealing)
+    await removeSegments(disk, folder, written ? before : view.obsolete)
     return log
   }
 
-  const store: SessionStore = {
+  /** Puts the log together in the new segment where that is due or asked for. */
+  async function rewritten(parts: Rewriting): Promise<{ prev?: string } | null> {
+    const { id, writer, view, before, lines, damage, options, folder } = parts
+    const { rewrite } = options
+    const isDue = before.length + 1 - view.obsolete.length > MAX_SEGMENTS
+    if (rewrite === undefined) return isDue && (await writeBase(writer, view, 'all', lines)) ? {} : null
+    await quarantine(disk, folder, [...view.told, ...damage]) // what is left out now is nowhere else
+    const isNewKey = rewrite === 'newest_key'
+    const isWritten = isNewKey
+      ? await writeRewrappedBase(writer, view, lines)
+      : (await writeBase(writer, view, 'repaired', lines)) && {}
+    if (isWritten) return isWritten
+    throw fail('storage', { id, what: 'writing it anew', reason: 'see the disk' })
+  }
+
+  const store: FilesStore = {
     async create(first: NewSession, ...more) {
       const { id } = first
       if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })
@@ -213,6 +247,24 @@ export function createFilesStore(parts: FilesStoreParts): SessionStore {
       }
     },
     emptyTrash: time => trash.empty(time),
+    async rewrap(told = () => {}) {
+      if (!sealing) throw fail('bad_key', { reason: 'there is none' })
+      const ids = ((await disk.list(root)) ?? []).filter(isSessionId)
+      const folders = [
+        ...ids.map(id => ({ id, folder: join(root, id) })),
+        ...(await trash.list()).map(({ id, place: folder }) => ({ id, folder })),
+      ]
+      for (const { id, folder } of folders) {
+        const start = await readLogStart(disk, folder, linesOf(id))
+        const isDone = !start?.isMade || (await isRewrapped(disk, folder, sealing))
+        if (!isDone) {
+          const rewrite = () => takeSession(id, { rewrite: 'newest_key' }, true, folder)
+          await (await open.claim(id, undefined, rewrite)).close()
+        }
+        told({ id, isMoved: !isDone })
+      }
+      return { unfolded: await listing.rewrite() }
+    },
     async close() {
       await open.closeAll()
       await listing.close()

@@ -38,6 +38,8 @@ export interface Listing {
   put(row: SessionRow): void
   has(id: SessionId): Promise<boolean>
   page(query: ListQuery): Promise<ListPage>
+  /** Puts all rows into a file of our own and removes those of ended processes; answers how many others stay. */
+  rewrite(): Promise<number>
   /** Everything put so far is in the file, or will never be. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -94,14 +96,37 @@ export function createListing(parts: {
   }
 
   /** Files of processes that ended in order; one that was killed may yet be alive and paused. */
-  async function fold(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
+  async function endedOf(names: readonly string[]): Promise<string[]> {
     const alive = new Set((await disk.list(join(root, REPLICAS))) ?? [])
-    const ended = names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
-    if (ended.length <= MAX_FILES || isBroken) return
+    return names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
+  }
+
+  async function fold(
+    names: readonly string[],
+    rows: readonly SessionRow[],
+    maxFiles: number,
+  ): Promise<void> {
+    const ended = await endedOf(names)
+    if (ended.length <= maxFiles || isBroken) return
     for (const row of rows) put(row)
     await writing
     if (isBroken) return
     for (const name of ended) await disk.remove(join(folder, name))
+  }
+
+  async function readPresent(): Promise<{ present: SessionRow[]; names: string[] }> {
+    await writing
+    const ids = ((await disk.list(root)) ?? []).filter(isSessionId)
+    const { rows, names } = await readIndex()
+    const present: SessionRow[] = []
+    for (const id of ids) {
+      const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
+      if (!row) continue
+      present.push(row)
+      // Of a session whose key is not here nothing is known, and that is not to be remembered.
+      if (!rows.has(id) && row.updatedAt > 0) put(row)
+    }
+    return { present, names }
   }
 
   return {
@@ -111,19 +136,14 @@ export function createListing(parts: {
       return (await readIndex()).rows.has(id)
     },
     async page(query) {
-      await writing
-      const ids = ((await disk.list(root)) ?? []).filter(isSessionId)
-      const { rows, names } = await readIndex()
-      const present: SessionRow[] = []
-      for (const id of ids) {
-        const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
-        if (!row) continue
-        present.push(row)
-        // Of a session whose key is not here nothing is known, and that is not to be remembered.
-        if (!rows.has(id) && row.updatedAt > 0) put(row)
-      }
-      await fold(names, present)
+      const { present, names } = await readPresent()
+      await fold(names, present, MAX_FILES)
       return pageOf(present, query)
+    },
+    async rewrite() {
+      const { present, names } = await readPresent()
+      await fold(names, present, 0)
+      return ((await disk.list(folder)) ?? []).filter(name => name !== ownName).length
     },
     async flush() {
       await writing

@@ -31,7 +31,8 @@ export async function checkKeys(
   checkReadable(id, found)
 }
 
-function* linesIn(bytes: Uint8Array): Iterable<Uint8Array> {
+/** Whole lines, without their newlines. */
+export function* linesIn(bytes: Uint8Array): Iterable<Uint8Array> {
   let start = 0
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
     yield bytes.subarray(start, end)

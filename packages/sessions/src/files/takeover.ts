@@ -8,7 +8,8 @@ import { segmentEpochs, segmentName } from '../segment-lines.ts'
 import type { SessionLines } from '../session-lines.ts'
 import { createSegmentWriter, type SegmentWriter } from './segment-writer.ts'
 
-export type Takeover = { writer: SegmentWriter; view: LogView; segmentCount: number }
+/** `before`: the segments that were there. */
+export type Takeover = { writer: SegmentWriter; view: LogView; before: readonly number[] }
 
 const MAX_READ_TRIES = 8 // each one more only when a new owner has just put the log together anew
 
@@ -40,7 +41,7 @@ export async function takeOver(
     prev: view.prev,
   })
   await writer.begin()
-  return { writer, view, segmentCount: segments.length + 1 }
+  return { writer, view, before: segments.map(one => one.epoch) }
 }
 
 /** Reads the log of somebody who may be writing it. Null when there is no such folder. */
