@@ -35,6 +35,7 @@ import { notifyKey, notifyOf } from './notify.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
+import { openSealing } from './sealing-choice.ts'
 import { openStore } from './store-choice.ts'
 import { VERSION } from './version.ts'
 import { whichSession } from './which-session.ts'
@@ -100,7 +101,8 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
       await router.close()
     }
   }
-  const store = openStore(options.store, options.sessionDir, world)
+  const sealing = options.sealing && (await openSealing(options.sealing, world))
+  const store = openStore(options.store, options.sessionDir, world, sealing)
   const host = createHost({
     store,
     clock,

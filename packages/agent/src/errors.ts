@@ -66,6 +66,12 @@ export const agentErrors = {
     retryable: false,
     advice: 'Name a session by its id, its folder, or a segment such as 000001.jsonl in it',
   },
+  key_file: {
+    says: '{path} is no key file: {reason}',
+    retryable: false,
+    advice:
+      'It holds 32 random bytes in base64: head -c 32 /dev/urandom | base64 > KEYFILE; chmod 600 KEYFILE',
+  },
   export: {
     says: '{path} can not be written: {reason}',
     retryable: false,

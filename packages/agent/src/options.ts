@@ -5,6 +5,7 @@ import { isSessionId, type SessionId } from '@beige/protocol'
 import { fail } from './errors.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { type SandboxChoice, sandboxChoice } from './sandbox-choice.ts'
+import { type RawSealingOptions, type SealingChoice, sealingChoice } from './sealing-choice.ts'
 import { type StoreChoice, storeChoice } from './store-choice.ts'
 
 export const DEFAULT_MODEL = 'claude-opus-4-8'
@@ -12,7 +13,7 @@ const MAX_MS = 2 ** 31 - 1
 export const DEFAULT_IMAGE = 'beige-sandbox:latest'
 
 /** As commander gives them. */
-export type RawOptions = {
+export type RawOptions = RawSealingOptions & {
   model?: string
   fallbackModels?: string
   retryMaxRetries?: string
@@ -57,6 +58,8 @@ export type AgentOptions = {
   stateDir: string
   sessionDir: string
   store: StoreChoice
+  /** The keys that sessions are sealed with; null: they are plain. */
+  sealing: SealingChoice | null
   persistent: boolean
   maxSteps: number | null
   /** As they differ from the harness's own. */
@@ -106,6 +109,7 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
     stateDir,
     sessionDir: resolve(cwd, raw.sessionDir ?? variable('SESSION_DIR') ?? join(stateDir, 'sessions')),
     store,
+    sealing: sealingChoice(raw, variable),
     persistent: store.kind !== 'memory',
     maxSteps: raw.maxSteps === undefined ? null : positive('--max-steps', raw.maxSteps),
     jobTimes: {

@@ -137,6 +137,13 @@ function shared(command: Command): Command {
     .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
     .option('--store <where>', 'files, memory or postgres://host/database (AI_AGENT_STORE)')
     .option('--no-session-persistence', 'keep the session in memory')
+    .option('--dek-file <file>', 'seals sessions with this key (AI_AGENT_DEK_FILE)')
+    .option(
+      '--old-dek-file <file>',
+      'a key that only reads, may be repeated (AI_AGENT_OLD_DEK_FILE)',
+      several,
+    )
+    .option('--tenant <name>', 'whose sessions they are sealed as, local (AI_AGENT_TENANT)')
     .option('--max-steps <n>', 'model turns a run may take')
     .option('--bash-silent-ms <ms>', 'a command that says nothing for so long goes on as a job (60000)')
     .option('--job-lifetime-ms <ms>', 'a command that nobody ended is killed after this time (24 h)')

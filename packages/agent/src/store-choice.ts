@@ -1,6 +1,12 @@
 /** Which store keeps the sessions: `files`, `memory` or a PostgreSQL database (agent-cli.md, Sessions). */
 import type { Clock, Random } from '@beige/protocol'
-import { createFilesStore, createMemoryStore, createPostgresStore, type SessionStore } from '@beige/sessions'
+import {
+  createFilesStore,
+  createMemoryStore,
+  createPostgresStore,
+  type Sealing,
+  type SessionStore,
+} from '@beige/sessions'
 import { fail } from './errors.ts'
 
 export type StoreChoice = { kind: 'files' } | { kind: 'memory' } | { kind: 'postgres'; url: string }
@@ -36,15 +42,17 @@ export function openStore(
   choice: StoreChoice,
   sessionDir: string,
   outside: { clock: Clock; random: Random },
+  sealing: Sealing | null = null,
 ): SessionStore {
   const { clock, random } = outside
+  const sealed = sealing ? { sealing, tenant: sealing.tenant } : {}
   switch (choice.kind) {
     case 'files':
-      return createFilesStore({ root: sessionDir, clock, random })
+      return createFilesStore({ root: sessionDir, clock, random, ...sealed })
     case 'memory':
       return createMemoryStore({ clock, random })
     case 'postgres':
-      return createPostgresStore({ url: choice.url, clock, random })
+      return createPostgresStore({ url: choice.url, clock, random, ...sealed })
   }
 }
 

@@ -1,26 +1,42 @@
 /**
- * A log cut, flipped or zeroed anywhere opens, names the damage, keeps all the rest, and tells it once.
+ * A log cut, flipped or zeroed anywhere opens, names the damage, keeps all the rest, and tells it once; a sealed one too.
  * FUZZ_SEED and FUZZ_CASES choose what is tried; both are printed.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../test/manual-time.ts'
 import type { MemoryDisk } from '../test/memory-disk.ts'
-import { placedRecords, processOn, SAMPLE_ID, sampleLog, segmentFiles } from '../test/sample-log.ts'
+import {
+  placedRecords,
+  processOn,
+  SAMPLE_ID,
+  sampleLog,
+  sealingWith,
+  segmentFiles,
+} from '../test/sample-log.ts'
 import { prompt, seededNumbers } from '../test/sample-records.ts'
+import type { Sealing } from './sealing/sealing.ts'
 
 const seed = Number(process.env.FUZZ_SEED ?? 1)
 const cases = Number(process.env.FUZZ_CASES ?? 5000)
 
 type Mutation = { path: string; kind: 'cut' | 'flip' | 'zero'; from: number; to: number }
 
-test(`fuzz: seed ${seed}, ${cases} cases`, async context => {
+for (const sealing of [undefined, sealingWith(7)]) {
+  const kind = sealing ? 'sealed' : 'plain'
+  test(`fuzz, ${kind}: seed ${seed}, ${cases} cases`, async context => {
+    await fuzz(sealing)
+    context.diagnostic(`FUZZ_SEED=${seed} FUZZ_CASES=${cases}`)
+  })
+}
+
+async function fuzz(sealing: Sealing | undefined): Promise<void> {
   const originals = [
-    await sampleLog(1, 'killed'),
-    await sampleLog(1, 'released'),
-    await sampleLog(5, 'killed'),
-    await sampleLog(7, 'released'),
-    await sampleLog(11, 'killed'), // has a base
+    await sampleLog(1, 'killed', sealing),
+    await sampleLog(1, 'released', sealing),
+    await sampleLog(5, 'killed', sealing),
+    await sampleLog(7, 'released', sealing),
+    await sampleLog(11, 'killed', sealing), // has a base
   ]
   const number = seededNumbers(seed)
   const pick = (count: number) => Math.floor(number() * count)
@@ -30,10 +46,9 @@ test(`fuzz: seed ${seed}, ${cases} cases`, async context => {
     const disk = original.copy()
     const mutation = mutate(disk, pick)
     const what = `FUZZ_SEED=${seed} case ${index}: ${JSON.stringify(mutation)}`
-    await keepsAllTheRest(original, disk, mutation, what)
+    await keepsAllTheRest(original, disk, mutation, what, sealing)
   }
-  context.diagnostic(`FUZZ_SEED=${seed} FUZZ_CASES=${cases}`)
-})
+}
 
 function mutate(disk: MemoryDisk, pick: (count: number) => number): Mutation {
   const files = segmentFiles(disk)
@@ -56,8 +71,14 @@ function mutate(disk: MemoryDisk, pick: (count: number) => number): Mutation {
   return { path: chosen.path, kind, from, to }
 }
 
-async function keepsAllTheRest(original: MemoryDisk, disk: MemoryDisk, mutation: Mutation, what: string) {
-  const placed = placedRecords(original)
+async function keepsAllTheRest(
+  original: MemoryDisk,
+  disk: MemoryDisk,
+  mutation: Mutation,
+  what: string,
+  sealing: Sealing | undefined,
+) {
+  const placed = placedRecords(original, sealing)
   const isTouched = (one: (typeof placed)[number]) =>
     mutation.path.endsWith(one.segment) && one.start < mutation.to && one.end > mutation.from
   const untouched = placed.filter(one => !isTouched(one)).map(one => one.record)
@@ -70,14 +91,14 @@ async function keepsAllTheRest(original: MemoryDisk, disk: MemoryDisk, mutation:
     (mutation.from === 0 || newest.bytes.at(mutation.from - 1) === 0x0a)
 
   const time = createManualTime()
-  const reader = processOn(disk, 100, time).store
+  const reader = processOn(disk, 100, time, sealing).store
   if (!(await reader.exists(SAMPLE_ID))) {
     assert.deepEqual(untouched, [], what)
     return
   }
   await reader.read(SAMPLE_ID)
 
-  const first = processOn(disk, 101, time).store
+  const first = processOn(disk, 101, time, sealing).store
   const log = await first.open(SAMPLE_ID)
   const kept = log.records.filter(record => record.type !== 'damage')
   const keptText = kept.map(record => JSON.stringify(record))
@@ -96,7 +117,7 @@ async function keepsAllTheRest(original: MemoryDisk, disk: MemoryDisk, mutation:
   assert.ok(appended && appended.seq > Math.max(0, ...untouched.map(record => record.seq)), what)
   await first.close()
 
-  const second = processOn(disk, 102, time).store
+  const second = processOn(disk, 102, time, sealing).store
   const again = await second.open(SAMPLE_ID)
   assert.deepEqual(again.damage, [], `${what}: told twice`)
   assert.deepEqual(again.records, log.records, what)

@@ -29,7 +29,12 @@ export function createFaultyDisk(disk: Disk): FaultyDisk {
       await faulty.before('syncDirectory', path)
       return disk.syncDirectory(path)
     },
+    async remove(path) {
+      await faulty.before('remove', path)
+      return disk.remove(path)
+    },
     async replace(path, bytes) {
+      await faulty.before('replace', path)
       if (bytes.length > faulty.room) throw noSpace()
       return disk.replace(path, bytes)
     },

@@ -1,9 +1,9 @@
 /** A log as a few owners leave it on a disk in memory: released, killed, put together to a base. */
-import type { SessionId, SessionRecord } from '@beige/protocol'
-import { createFilesStore } from '../src/files/index.ts'
+import { type SessionId, type SessionRecord, systemRandom } from '@beige/protocol'
+import { createFilesStore, type FilesStore } from '../src/files/index.ts'
+import { createSealing, type Sealing } from '../src/sealing/sealing.ts'
 import { segmentEpochs, segmentName } from '../src/segment-lines.ts'
 import { parseSegment } from '../src/segment-parse.ts'
-import type { SessionStore } from '../src/store.ts'
 import { createManualTime, type ManualTime } from './manual-time.ts'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.ts'
 import { answer, finished, prompt, seededRandom, sessionId, started } from './sample-records.ts'
@@ -11,11 +11,21 @@ import { answer, finished, prompt, seededRandom, sessionId, started } from './sa
 export const SAMPLE_ID: SessionId = sessionId('s_sample')
 export const SAMPLE_FOLDER = `/sessions/${SAMPLE_ID}`
 
+/** Sealing of one tenant; the first key writes. `7` is the key of 32 bytes of 7. */
+export function sealingWith(...keys: readonly number[]): Sealing {
+  return createSealing({
+    tenant: 't-1',
+    keys: keys.map(key => Buffer.alloc(32, key)),
+    random: systemRandom,
+  })
+}
+
 export function processOn(
   disk: MemoryDisk,
   seed: number,
   time: ManualTime = createManualTime(),
-): { store: SessionStore; kill: () => void } {
+  sealing?: Sealing,
+): { store: FilesStore; kill: () => void } {
   const ticker = time.ticker()
   const store = createFilesStore({
     root: '/sessions',
@@ -23,16 +33,21 @@ export function processOn(
     clock: time.clock,
     random: seededRandom(seed),
     ticker,
+    ...(sealing ? { sealing } : {}),
   })
   return { store, kill: ticker.freeze }
 }
 
 /** `owners` that follow each other; each third one is killed, the others release. The last one is `last`. */
-export async function sampleLog(owners: number, last: 'killed' | 'released'): Promise<MemoryDisk> {
+export async function sampleLog(
+  owners: number,
+  last: 'killed' | 'released',
+  sealing?: Sealing,
+): Promise<MemoryDisk> {
   const disk = createMemoryDisk()
   const time = createManualTime()
   for (let owner = 1; owner <= owners; owner++) {
-    const { store, kill } = processOn(disk, owner, time)
+    const { store, kill } = processOn(disk, owner, time, sealing)
     const log =
       owner === 1
         ? await store.create({ id: SAMPLE_ID, cwd: '/w', model: 'm', meta: { n: 1 } })
@@ -53,9 +68,9 @@ export async function sampleLog(owners: number, last: 'killed' | 'released'): Pr
 export type PlacedRecord = { segment: string; start: number; end: number; record: SessionRecord }
 
 /** Where each record lies; its newline is counted. */
-export function placedRecords(disk: MemoryDisk): PlacedRecord[] {
+export function placedRecords(disk: MemoryDisk, sealing?: Sealing): PlacedRecord[] {
   return segmentFiles(disk).flatMap(({ name, epoch, bytes }) =>
-    parseSegment(epoch, bytes).pieces.flatMap(piece =>
+    parseSegment(epoch, bytes, undefined, sealing?.lines(SAMPLE_ID)).pieces.flatMap(piece =>
       piece.kind === 'record'
         ? [{ segment: name, start: piece.offset, end: piece.offset + piece.length, record: piece.record }]
         : [],

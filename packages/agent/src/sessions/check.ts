@@ -7,9 +7,11 @@ import type { ProcessWorld } from '../process-world.ts'
 import { type Found, folderOf, type PlaceOptions, withPlace, withSession } from './place.ts'
 
 const PAGE = 200
+const CLOSED = ['no_key', 'wrong_seal', 'not_sealed'] as const
 const DAMAGED = 1
 
-type Checked = { id: SessionId; report: LogReport | null }
+/** `closed`: why it can not be read with the keys that are here. */
+type Checked = { id: SessionId; report: LogReport | null; closed?: string }
 
 /** Exit 1 when a log has damage in it. Without a name all sessions of the place are looked at. */
 export async function checkCommand(
@@ -56,7 +58,7 @@ export async function repairCommand(name: string, raw: PlaceOptions, world: Proc
 }
 
 async function checkOne(found: Found): Promise<Checked> {
-  const report = await checkFolder(nodeDisk, folderOf(found), found.id)
+  const report = await checkFolder(nodeDisk, folderOf(found), found.id, found.sealing ?? undefined)
   if (!report) throw fail('no_log', { path: folderOf(found) })
   return { id: found.id, report }
 }
@@ -78,12 +80,13 @@ async function checkIfThere(found: Found): Promise<Checked> {
     return await checkOne(found)
   } catch (error) {
     if (isError(error, 'no_log')) return { id: found.id, report: null }
+    if (isError(error, ...CLOSED)) return { id: found.id, report: null, closed: error.message }
     throw error
   }
 }
 
 const inLog = ({ report }: Checked) => (report?.problems ?? []).filter(one => !one.isLeftOut)
-const isDamaged = (checked: Checked) => inLog(checked).length > 0
+const isDamaged = (checked: Checked) => checked.closed !== undefined || inLog(checked).length > 0
 
 function linesOfAll(checked: readonly Checked[]): string[] {
   const damaged = checked.filter(isDamaged)
@@ -92,8 +95,8 @@ function linesOfAll(checked: readonly Checked[]): string[] {
 }
 
 function linesOf(checked: Checked): string[] {
-  const { id, report } = checked
-  if (!report) return [`${id}: gone`]
+  const { id, report, closed } = checked
+  if (!report) return [closed ?? `${id}: gone`]
   const { records, segments, bytes, problems } = report
   const extent = `${plural(records.length, 'record')} in ${plural(segments, 'segment')}, ${size(bytes)}`
   if (problems.length === 0) return [`${id}: whole; ${extent}`]
@@ -123,8 +126,8 @@ function lostBy({ seqs, reason }: FoundProblem): string {
     : 'no record is missing'
 }
 
-function asJson({ id, report }: Checked): Record<string, unknown> {
-  if (!report) return { id, state: 'gone' }
+function asJson({ id, report, closed }: Checked): Record<string, unknown> {
+  if (!report) return closed === undefined ? { id, state: 'gone' } : { id, state: 'closed', reason: closed }
   const problems = report.problems.map(problemJson)
   const isWhole = !isDamaged({ id, report })
   return {

@@ -74,6 +74,16 @@ export function sessionsCommands(root: Command, world: ProcessWorld, ended: (cod
     })
 
   placed(
+    group
+      .command('rewrap')
+      .description(
+        'Moves all sessions to the newest key, also those that were never sealed; again after a kill.',
+      ),
+  ).action(async (raw: PlaceOptions) => {
+    ended(await (await import('./rewrap.ts')).rewrapCommand(raw, world))
+  })
+
+  placed(
     group.command('migrate').description('Brings the schema of a database of sessions up to date.'),
   ).action(async (raw: PlaceOptions) => {
     ended(await (await import('./migrate.ts')).migrateCommand(raw, world))
@@ -100,11 +110,16 @@ export function exportCommands(root: Command, world: ProcessWorld, ended: (code:
 
 const SESSION = 'an id, a unique beginning of one, or a path of its log'
 
+const several = (value: string, before: string[] | undefined) => [...(before ?? []), value]
+
 function placed(command: Command): Command {
   return command
     .exitOverride()
     .option('--session-dir <dir>', 'where sessions are kept (AI_AGENT_SESSION_DIR)')
     .option('--store <where>', 'files, or postgres://host/database (AI_AGENT_STORE)')
+    .option('--dek-file <file>', 'the key that sessions are sealed with (AI_AGENT_DEK_FILE)')
+    .option('--old-dek-file <file>', 'one that only reads, may be repeated (AI_AGENT_OLD_DEK_FILE)', several)
+    .option('--tenant <name>', 'whose sessions they are sealed as, local (AI_AGENT_TENANT)')
     .option('--json', 'one JSON object for programs')
     .addOption(new Option('--debug', 'show stacks of errors').hideHelp())
 }
@@ -121,5 +136,6 @@ Examples:
   agent sessions show s_01K
   agent sessions check && echo all whole
   agent sessions gc --days 7 --dry-run
+  agent sessions rewrap --dek-file new.key --old-dek-file old.key
   agent sessions migrate --store postgres://db.internal/sessions
 `

@@ -2,34 +2,52 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
-import type { SessionRow, SessionStore } from '@beige/sessions'
+import type { Sealing, SessionRow, SessionStore } from '@beige/sessions'
 import { fail } from '../errors.ts'
-import { agentOptions } from '../options.ts'
+import { type AgentOptions, agentOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
+import { openSealing, type RawSealingOptions, type SealingChoice } from '../sealing-choice.ts'
 import { openStore, type StoreChoice, storeName } from '../store-choice.ts'
 
 /** As commander gives them; the same of every `sessions` command. */
-export type PlaceOptions = { sessionDir?: string; store?: string; json?: boolean }
+export type PlaceOptions = RawSealingOptions & { sessionDir?: string; store?: string; json?: boolean }
 
 /** `root`: the folder of the sessions, or what names the store to people. */
-export type Place = { root: string; kind: StoreChoice['kind']; store: SessionStore }
+export type Place = { root: string; kind: StoreChoice['kind']; store: SessionStore; sealing: Sealing | null }
 export type Found = Place & { id: SessionId }
 
 const MAX_CANDIDATES = 5
 const SEGMENT = /^\d{6,9}\.jsonl$/
 
-export function placeOf(raw: PlaceOptions, world: ProcessWorld): Place {
-  const { sessionDir, store } = raw
-  const options = agentOptions(
-    { ...(sessionDir === undefined ? {} : { sessionDir }), ...(store === undefined ? {} : { store }) },
+/** Where and how sessions are kept, out of flags, variables and defaults. */
+export function chosen(raw: PlaceOptions, world: ProcessWorld): AgentOptions {
+  const { sessionDir, store, dekFile, oldDekFile, tenant } = raw
+  return agentOptions(
+    {
+      ...(sessionDir === undefined ? {} : { sessionDir }),
+      ...(store === undefined ? {} : { store }),
+      ...(dekFile === undefined ? {} : { dekFile }),
+      ...(oldDekFile === undefined ? {} : { oldDekFile }),
+      ...(tenant === undefined ? {} : { tenant }),
+    },
     world,
   )
-  return placeAt(options.store, options.sessionDir, world)
 }
 
-function placeAt(choice: StoreChoice, sessionDir: string, world: ProcessWorld): Place {
+async function placeOf(raw: PlaceOptions, world: ProcessWorld): Promise<Place> {
+  const { store, sessionDir, sealing } = chosen(raw, world)
+  return placeAt(store, sessionDir, sealing, world)
+}
+
+async function placeAt(
+  choice: StoreChoice,
+  sessionDir: string,
+  keys: SealingChoice | null,
+  world: ProcessWorld,
+): Promise<Place> {
   const root = storeName(choice, sessionDir)
-  return { root, kind: choice.kind, store: openStore(choice, sessionDir, world) }
+  const sealing = keys && (await openSealing(keys, world))
+  return { root, kind: choice.kind, store: openStore(choice, sessionDir, world, sealing), sealing }
 }
 
 /** Runs `use` with the session that `name` means; its store is closed after. Throws `no_session`, `ambiguous_session`. */
@@ -53,7 +71,7 @@ export async function withPlace<T>(
   world: ProcessWorld,
   use: (place: Place) => Promise<T>,
 ): Promise<T> {
-  const place = placeOf(raw, world)
+  const place = await placeOf(raw, world)
   try {
     return await use(place)
   } finally {
@@ -67,7 +85,7 @@ async function placeNamed(name: string, raw: PlaceOptions, world: ProcessWorld):
   const folder = SEGMENT.test(basename(path)) ? dirname(path) : path
   const id = basename(folder)
   if (!isSessionId(id) || !(await isFolder(folder))) throw fail('no_log', { path })
-  return { ...placeAt({ kind: 'files' }, dirname(folder), world), id }
+  return { ...(await placeAt({ kind: 'files' }, dirname(folder), chosen(raw, world).sealing, world)), id }
 }
 
 async function sessionNamed(name: string, { root, store }: Place): Promise<SessionId> {

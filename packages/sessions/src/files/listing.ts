@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
 import { compile, int, map, nullable, obj, opt, str, unknown } from '@earendil-works/pi-schema'
+import { EXPIRY_MS } from '../incarnation.ts'
 import { pageOf } from '../listing-page.ts'
 import type { SessionWorld, WritableFile } from '../outside.ts'
 import { seal, unseal } from '../record-line.ts'
@@ -38,7 +39,7 @@ export interface Listing {
   put(row: SessionRow): void
   has(id: SessionId): Promise<boolean>
   page(query: ListQuery): Promise<ListPage>
-  /** Puts all rows into a file of our own and removes those of ended processes; answers how many others stay. */
+  /** Puts all rows into a file of our own and removes those of processes that are gone; answers how many others stay. */
   rewrite(): Promise<number>
   /** Everything put so far is in the file, or will never be. */
   flush(): Promise<void>
@@ -53,7 +54,7 @@ export function createListing(parts: {
 }): Listing {
   const { root, incarnation, sealing } = parts
   const linesOf = (id: SessionId) => sealing?.lines(id) ?? plainLines
-  const { disk } = parts.world
+  const { clock, disk } = parts.world
   const folder = join(root, LISTINGS)
   const ownName = `${incarnation}.jsonl`
   let file: WritableFile | null = null
@@ -95,23 +96,29 @@ export function createListing(parts: {
     return { rows, names }
   }
 
-  /** Files of processes that ended in order; one that was killed may yet be alive and paused. */
-  async function endedOf(names: readonly string[]): Promise<string[]> {
-    const alive = new Set((await disk.list(join(root, REPLICAS))) ?? [])
-    return names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
-  }
-
-  async function fold(
-    names: readonly string[],
-    rows: readonly SessionRow[],
-    maxFiles: number,
-  ): Promise<void> {
-    const ended = await endedOf(names)
-    if (ended.length <= maxFiles || isBroken) return
+  /** Puts all rows into our file, and then `names` are of no use. */
+  async function take(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
     for (const row of rows) put(row)
     await writing
     if (isBroken) return
-    for (const name of ended) await disk.remove(join(folder, name))
+    for (const name of names) await disk.remove(join(folder, name))
+  }
+
+  const beatOf = (name: string) => disk.read(join(root, REPLICAS, name.replace(/\.jsonl$/, '')))
+
+  /** Files of processes that ended in order; one that was killed may yet be alive and paused. */
+  async function fold(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
+    const alive = new Set((await disk.list(join(root, REPLICAS))) ?? [])
+    const ended = names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
+    if (ended.length > MAX_FILES && !isBroken) await take(ended, rows)
+  }
+
+  /** Also those of processes that were killed: their heartbeat stands still. */
+  async function silentOf(names: readonly string[]): Promise<string[]> {
+    const before = await Promise.all(names.map(beatOf))
+    if (before.some(beat => beat !== null)) await clock.sleep(EXPIRY_MS)
+    const after = await Promise.all(names.map(beatOf))
+    return names.filter((_, index) => isSameBeat(before[index] ?? null, after[index] ?? null))
   }
 
   async function readPresent(): Promise<{ present: SessionRow[]; names: string[] }> {
@@ -137,13 +144,15 @@ export function createListing(parts: {
     },
     async page(query) {
       const { present, names } = await readPresent()
-      await fold(names, present, MAX_FILES)
+      await fold(names, present)
       return pageOf(present, query)
     },
     async rewrite() {
       const { present, names } = await readPresent()
-      await fold(names, present, 0)
-      return ((await disk.list(folder)) ?? []).filter(name => name !== ownName).length
+      const others = names.filter(name => name !== ownName)
+      const silent = await silentOf(others)
+      await take(silent, present)
+      return isBroken ? others.length : others.length - silent.length
     },
     async flush() {
       await writing
@@ -155,6 +164,10 @@ export function createListing(parts: {
       isBroken = true
     },
   }
+}
+
+function isSameBeat(a: Uint8Array | null, b: Uint8Array | null): boolean {
+  return a === null || b === null ? a === b : Buffer.from(a).equals(b)
 }
 
 /** None of a file that has an unreadable line: what is newest in it can not be known then. */
