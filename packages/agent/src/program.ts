@@ -51,9 +51,11 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     code = await serveCommand(raw, world)
   })
 
-  shared(root.command('acp').description('The Agent Client Protocol on stdin and stdout, for editors.'))
+  approvalFlags(
+    shared(root.command('acp').description('The Agent Client Protocol on stdin and stdout, for editors.')),
+  )
     .addHelpText('after', acpExample)
-    .action(async (raw: RawOptions) => {
+    .action(async (raw: RawOptions & RawServeOptions) => {
       const { acpCommand } = await import('./acp/acp.ts')
       code = await acpCommand(raw, world)
     })
@@ -157,7 +159,7 @@ function shared(command: Command): Command {
 }
 
 function serveFlags(command: Command): Command {
-  return command
+  return approvalFlags(command)
     .option('--listen <address>', 'IP:PORT, loopback only (AI_AGENT_LISTEN)')
     .option('--tls-listen <address>', 'IP:PORT with TLS (AI_AGENT_TLS_LISTEN)')
     .option('--tls-cert <file>', 'PEM, read again when it changes (AI_AGENT_TLS_CERT)')
@@ -186,14 +188,18 @@ function serveFlags(command: Command): Command {
       'a session that nobody needs is released, 3600, 0 never (AI_AGENT_SESSION_IDLE_TIMEOUT)',
     )
     .option('--drain-grace <s>', 'how long runs may go on at the end, 0 (AI_AGENT_DRAIN_GRACE)')
+    .addHelpText('after', serveExamples)
+}
+
+function approvalFlags(command: Command): Command {
+  return command
     .option('--approve <mode>', 'ask before: off, writes, all, tools:a,b (AI_AGENT_APPROVE)')
     .option('--approval-timeout <s>', 'unanswered means no, 300, 0 never (AI_AGENT_APPROVAL_TIMEOUT)')
-    .addHelpText('after', serveExamples)
 }
 
 const acpExample = `
 In Zed's settings:
-  "agent_servers": { "Beige": { "command": "agent", "args": ["acp"] } }
+  "agent_servers": { "Beige": { "command": "agent", "args": ["acp", "--approve", "writes"] } }
 `
 
 const serveExamples = `

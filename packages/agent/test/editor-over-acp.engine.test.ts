@@ -1,6 +1,6 @@
 /** `agent acp` driven by the SDK's own client: what an editor does with a session. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { test } from 'node:test'
@@ -186,4 +186,29 @@ test('what a model fails with is told, and the editor goes on', { timeout: TEST_
     const { sessionId } = await agent.request('session/new', { cwd: bench.workspace, mcpServers: [] })
     await assert.rejects(sendPrompt(agent, sessionId, textPrompt('go')), /no such thing/)
   })
+})
+
+test('the editor is asked before a write and a command; a rejected one does not happen', {
+  skip,
+  timeout: TEST_MS,
+}, async () => {
+  const calls = [
+    { name: 'write', input: { path: 'new.txt', content: 'new\n' } },
+    { name: 'bash', input: { command: 'touch made.txt' } },
+  ]
+  for (const [answer, files] of [
+    ['once', ['made.txt', 'new.txt']],
+    ['deny', []],
+  ] as const) {
+    await using bench = await agentBench(taskScript([{ calls }, { text: 'Done.' }]))
+    await withEditor(bench, ['--approve', 'all'], answer, async ({ agent, asked }) => {
+      const { sessionId } = await agent.request('session/new', { cwd: bench.workspace, mcpServers: [] })
+      assert.equal((await sendPrompt(agent, sessionId, textPrompt('go'))).stopReason, 'end_turn')
+      const byKind = new Map(asked.map(one => [one.toolCall.kind, one.toolCall]))
+      const diff = { type: 'diff', path: join(bench.workspace, 'new.txt'), oldText: null, newText: 'new\n' }
+      assert.deepEqual(byKind.get('edit')?.content, [diff])
+      assert.match(JSON.stringify(byKind.get('execute')?.content), /touch made\.txt/)
+    })
+    assert.deepEqual(readdirSync(bench.workspace).sort(), files)
+  }
 })

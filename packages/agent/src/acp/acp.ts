@@ -8,6 +8,7 @@ import { type AgentHost, openAgentHost } from '../agent-session.ts'
 import { WORKSPACE } from '../hands.ts'
 import { agentOptions, type RawOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
+import { type RawServeOptions, serveOptions } from '../serve/serve-options.ts'
 import { stopSignals } from '../stop-signals.ts'
 import { VERSION } from '../version.ts'
 import { type AcpSession, openAcpSession } from './acp-session.ts'
@@ -16,8 +17,9 @@ import { workspaceOf } from './prompt-blocks.ts'
 const LIST_PAGE = 50
 
 /** Answers the exit code. Ends with stdin, after the runs in flight were aborted and recorded. */
-export async function acpCommand(raw: RawOptions, world: ProcessWorld): Promise<number> {
+export async function acpCommand(raw: RawOptions & RawServeOptions, world: ProcessWorld): Promise<number> {
   const options = agentOptions(raw, world)
+  const { approve } = serveOptions(raw, options, world)
   const stop = stopSignals(world)
   const hosts = new Map<string, Promise<AgentHost>>()
   const sessions = new Map<string, AcpSession>()
@@ -27,7 +29,7 @@ export async function acpCommand(raw: RawOptions, world: ProcessWorld): Promise<
   const hostOf = (cwd: string): Promise<AgentHost> => {
     if (!isAbsolute(cwd)) throw RequestError.invalidParams(undefined, `cwd must be an absolute path: ${cwd}`)
     const there =
-      hosts.get(cwd) ?? openAgentHost({ options, world: { ...world, cwd }, openRun: () => 'resume' })
+      hosts.get(cwd) ?? openAgentHost({ options, world: { ...world, cwd }, openRun: () => 'resume', approve })
     hosts.set(cwd, there)
     there.catch(() => hosts.delete(cwd))
     return there
