@@ -12,6 +12,7 @@ import {
 import {
   type ApproveSettings,
   createHost,
+  type LifecycleSink,
   type LiveSession,
   type MakeSetup,
   type NewSession,
@@ -60,6 +61,8 @@ export type AgentHostParts = {
   idleReleaseMs?: number
   /** Which calls a person is asked about; absent: none. */
   approve?: ApproveSettings
+  /** Who is told what became of runs; absent: nobody. */
+  lifecycle?: LifecycleSink
 }
 
 export type AgentSession = {
@@ -143,7 +146,10 @@ function fallbackOf({ retry }: AgentOptions): Partial<FallbackNumbers> {
   }
 }
 
-function setupOf({ options, world, openRun, approve }: AgentHostParts, router: ModelRouter): MakeSetup {
+function setupOf(
+  { options, world, openRun, approve, lifecycle }: AgentHostParts,
+  router: ModelRouter,
+): MakeSetup {
   const { clock } = world
   const tools = toolset('coding')
   const pipeline = createPipeline({
@@ -175,6 +181,7 @@ function setupOf({ options, world, openRun, approve }: AgentHostParts, router: M
       },
       openRun: openRun(state),
       ...(approve ? { approve } : {}),
+      ...(lifecycle ? { lifecycle } : {}),
       callEnv: () => ({}),
       systemPrompt: async (signal, own) => {
         const open = (await hasNotes(options, cwd)) ? await own.open(signal) : null

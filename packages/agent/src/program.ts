@@ -188,6 +188,16 @@ function serveFlags(command: Command): Command {
       'a session that nobody needs is released, 3600, 0 never (AI_AGENT_SESSION_IDLE_TIMEOUT)',
     )
     .option('--drain-grace <s>', 'how long runs may go on at the end, 0 (AI_AGENT_DRAIN_GRACE)')
+    .option('--lifecycle-url <url>', 'told of starts and ends of runs (AI_AGENT_LIFECYCLE_URL)')
+    .option(
+      '--lifecycle-header <line>',
+      '"Name: value" for it, may be repeated (AI_AGENT_LIFECYCLE_HEADER)',
+      several,
+    )
+    .option(
+      '--lifecycle-heartbeat-secs <s>',
+      'progress in between, 10, 0 off (AI_AGENT_LIFECYCLE_HEARTBEAT_SECS)',
+    )
     .addHelpText('after', serveExamples)
 }
 

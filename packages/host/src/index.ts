@@ -21,6 +21,7 @@ export {
   openNotifyToken,
 } from './exec-notify/notify-token.ts'
 export { createHost, type HostParts, type NewSession, type SessionHost } from './host.ts'
+export { type LifecycleEvent, type LifecycleSink, lifecycleEvents } from './lifecycle.ts'
 export type { LiveSession, RunInFlight } from './live-session.ts'
 export { type RunSummary, runSummary } from './run-summary.ts'
 export type { MakeSetup, SessionSetup } from './setup.ts'

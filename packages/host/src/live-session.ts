@@ -32,6 +32,7 @@ import { goOn } from './commands/queue.ts'
 import { fail } from './errors.ts'
 import type { SessionHost } from './host.ts'
 import { createWaker, jobEvent } from './job-news.ts'
+import { createLifecycle } from './lifecycle.ts'
 import { createLiveSettings, type LiveSettings } from './live-settings.ts'
 import { newestMessages } from './messages.ts'
 import type { SessionSetup } from './setup.ts'
@@ -45,6 +46,7 @@ const NOBODY: Viewer = { origin: { kind: 'job' }, send: () => {} }
 
 export type RunInFlight = {
   id: EntryId
+  kind: 'prompt' | 'bash'
   startedAt: number
   abort(reason: unknown): void
   ended: Promise<RunResult>
@@ -82,7 +84,11 @@ export interface LiveSession {
   /** Begins a run whose prompt is durable. */
   begin(runId: EntryId, resumed: boolean): RunInFlight
   /** Anything else of which a session has one at a time; `work` never rejects. */
-  occupy(id: EntryId, work: (signal: AbortSignal) => Promise<RunResult>): RunInFlight
+  occupy(
+    id: EntryId,
+    kind: RunInFlight['kind'],
+    work: (signal: AbortSignal) => Promise<RunResult>,
+  ): RunInFlight
   /** Tells an event of the run in flight. */
   tell(runId: EntryId, event: AgentEvent): void
   /** The run in flight ends at its next boundary. */
@@ -110,7 +116,7 @@ export type LiveParts = {
 
 export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const { setup, clock, random } = parts
-  const session = fencedSession(parts.session, superseded)
+  const session = watchedSession(parts.session, { superseded, appended: () => lifecycle.changed() })
   let isSuperseded = false
   let viewers = 0
   let turn = createTurnView()
@@ -164,6 +170,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     changed: () => frames.numbered({ type: 'queue_changed', ...lanes.shown() }),
   })
 
+  const lifecycle = createLifecycle(session, setup.lifecycle, clock)
   const approvals = createApprovals({
     session,
     settings: setup.approve,
@@ -230,13 +237,18 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     )
   }
 
-  function occupy(id: EntryId, begun: (signal: AbortSignal) => Promise<RunResult>): RunInFlight {
+  function occupy(
+    id: EntryId,
+    kind: RunInFlight['kind'],
+    begun: (signal: AbortSignal) => Promise<RunResult>,
+  ): RunInFlight {
     const controller = new AbortController()
     const signal = AbortSignal.any([controller.signal, stopping.signal])
     turn = createTurnView()
     windowOpens()
     const mine: RunInFlight = {
       id,
+      kind,
       startedAt: startOf(session, id) ?? clock.now(),
       abort: reason => controller.abort(reason),
       // Not at once: what it tells first must find the run in flight and its viewers attached.
@@ -248,6 +260,17 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
           parts.changed?.()
         }),
     }
+    const over = new AbortController()
+    mine.ended.then(
+      () => over.abort(),
+      () => over.abort(),
+    )
+    if (kind === 'prompt')
+      lifecycle.progress(
+        id,
+        () => ({ steps: turn.snapshot().step, tools: turn.snapshot().tools.length }),
+        over.signal,
+      )
     mine.ended.catch(() => {}) // whoever waits for it hears of it; a run that nobody waits for must not end the process
     inFlight = mine
     parts.changed?.()
@@ -339,7 +362,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     handle: (command, viewer, connection = null) => handleCommand(live, command, viewer, connection),
     begin: (runId, resumed) => {
       endsAfterTurn = false
-      const mine = occupy(runId, signal => work(runId, resumed, signal))
+      const mine = occupy(runId, 'prompt', signal => work(runId, resumed, signal))
       mine.ended.then(
         result => result.outcome === 'done' && goOn(live),
         () => {},
@@ -360,6 +383,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
       forget.abort()
       closeViewers(code, 'the session is released here')
       await jobs.close()
+      await lifecycle.close()
       setup.router.release(session.log.id)
       try {
         await setup.close?.() // before the next owner may come and find it in use
@@ -377,17 +401,21 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   return live
 }
 
-/** The same session, which says when its owner is no longer this process. */
-function fencedSession(session: Session, superseded: () => void): Session {
+const TOLD: readonly string[] = ['prompt', 'run_end', 'setting']
+
+/** The same session, which says what is told of its runs, and when its owner is no longer this process. */
+function watchedSession(session: Session, hear: { superseded: () => void; appended: () => void }): Session {
   return {
     log: session.log,
     state: () => session.state(),
     notes: () => session.notes(),
     append: async (...bodies) => {
       try {
-        return await session.append(...bodies)
+        const records = await session.append(...bodies)
+        if (bodies.some(body => TOLD.includes(body.type))) hear.appended()
+        return records
       } catch (error) {
-        if (isError(error, 'session_superseded')) superseded()
+        if (isError(error, 'session_superseded')) hear.superseded()
         throw error
       }
     },

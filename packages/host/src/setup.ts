@@ -3,6 +3,7 @@ import type { Hands, JobSettings, Pipeline, RunParts, Session, Tool } from '@bei
 import type { ModelRouter } from '@beige/models'
 import type { CallId, EntryId } from '@beige/protocol'
 import type { ApproveSettings } from './approvals.ts'
+import type { LifecycleSink } from './lifecycle.ts'
 
 export type SessionSetup = {
   router: ModelRouter
@@ -32,6 +33,8 @@ export type SessionSetup = {
   callEnv: (callId: CallId, runId: EntryId) => Readonly<Record<string, string>>
   /** Which calls a person is asked about. Absent: none. */
   approve?: ApproveSettings
+  /** Who is told what became of runs. Absent: nobody; the log has it all the same. */
+  lifecycle?: LifecycleSink
   /** What happens to a run that another owner left open: gone on with, or closed before the next prompt. */
   openRun: 'resume' | 'close'
   /** True where `close` ends jobs that run: the session is not given up for being idle while one does. */

@@ -2,14 +2,16 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
-import type { ApproveSettings } from '@beige/host'
+import type { ApproveSettings, LifecycleSink } from '@beige/host'
 import { MAX_CONNECTIONS } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { AgentOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
+import { lifecycleSink } from './lifecycle-sink.ts'
 import { isLoopback } from './same-user.ts'
 
 const DEFAULT_IDLE_SECS = 3600
+const DEFAULT_HEARTBEAT_SECS = 10
 const DEFAULT_APPROVAL_SECS = 300
 const MAX_SECS = 2 ** 31 / 1000 - 1
 const SYSTEMD_FIRST = 3
@@ -35,6 +37,9 @@ export type RawServeOptions = {
   drainGrace?: string
   approve?: string
   approvalTimeout?: string
+  lifecycleUrl?: string
+  lifecycleHeader?: string[]
+  lifecycleHeartbeatSecs?: string
 }
 
 export type Address = { host: string; port: number }
@@ -56,6 +61,8 @@ export type ServeOptions = {
   idleReleaseMs: number
   drainGraceMs: number
   approve: ApproveSettings
+  /** Who is told what became of runs; null: nobody. */
+  lifecycle: LifecycleSink | null
 }
 
 export function serveOptions(
@@ -99,6 +106,7 @@ export function serveOptions(
   const needsTls = listeners.some(one => one.kind === 'tls' || (one.kind === 'fd' && one.tls))
   if (needsTls && cert === undefined)
     throw bad('--tls-listen', 'it has no certificate', '--tls-cert and --tls-key')
+  const lifecycleUrl = raw.lifecycleUrl ?? variable('LIFECYCLE_URL')
   const connections = raw.maxConnections ?? variable('MAX_CONNECTIONS')
   return {
     listeners,
@@ -119,6 +127,18 @@ export function serveOptions(
       DEFAULT_IDLE_SECS,
     ),
     drainGraceMs: seconds('--drain-grace', raw.drainGrace ?? variable('DRAIN_GRACE'), 0),
+    lifecycle:
+      lifecycleUrl === undefined
+        ? null
+        : lifecycleSink(
+            lifecycleUrl,
+            raw.lifecycleHeader ?? (variable('LIFECYCLE_HEADER') ?? '').split('\n').filter(Boolean),
+            seconds(
+              '--lifecycle-heartbeat-secs',
+              raw.lifecycleHeartbeatSecs ?? variable('LIFECYCLE_HEARTBEAT_SECS'),
+              DEFAULT_HEARTBEAT_SECS,
+            ),
+          ),
     approve: {
       mode: approveOf(raw.approve ?? variable('APPROVE') ?? 'off'),
       timeoutMs: seconds(

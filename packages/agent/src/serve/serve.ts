@@ -36,6 +36,7 @@ async function listen(options: AgentOptions, serve: ServeOptions, world: Process
     ...{ options, world, openRun: () => 'resume' },
     idleReleaseMs: serve.idleReleaseMs,
     approve: serve.approve,
+    ...(serve.lifecycle ? { lifecycle: serve.lifecycle } : {}),
   })
   const viewers = createOpenViewers(clock, tokens, () => listeners?.reloadTls())
   let isStopping = false

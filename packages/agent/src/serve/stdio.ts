@@ -31,6 +31,7 @@ export async function serveStdio(
     const agent = await openAgentHost({
       ...{ options, world, openRun: () => 'resume' },
       approve: serve.approve,
+      ...(serve.lifecycle ? { lifecycle: serve.lifecycle } : {}),
     })
     try {
       const id = await agent.sessionId()

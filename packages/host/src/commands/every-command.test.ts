@@ -52,6 +52,7 @@ const NOT_THERE: { readonly [T in CommandType]?: string } = {
   restore_session: 'not_found',
   get_job_output: 'not_found',
   kill_job: 'not_found',
+  bash: 'unsupported', // there is no such tool here
   switch_session: 'unsupported', // this viewer is no connection that could move
 }
 

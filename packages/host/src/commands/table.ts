@@ -1,11 +1,14 @@
 /** Every command that this host knows how to carry out; the rest of the protocol answers `unsupported` by name. */
 import { COMMAND_TYPES, type CommandType } from '@beige/protocol'
+import { lifecycleEvents } from '../lifecycle.ts'
 import { abort } from './abort.ts'
 import { attach } from './attach.ts'
+import { abortBash, bash } from './bash.ts'
 import { getMessages } from './get-messages.ts'
 import { getState } from './get-state.ts'
 import type { HandlerTable } from './handler.ts'
 import * as history from './history.ts'
+import { jobOutput, killJob, listJobs } from './jobs.ts'
 import { prompt } from './prompt.ts'
 import { followUp, steer, unqueue } from './queue.ts'
 import * as sessions from './sessions.ts'
@@ -26,11 +29,21 @@ export const handlers: HandlerTable = {
     live.stopAfterTurn()
     return {}
   },
+  bash,
+  abort_bash: abortBash,
+  list_jobs: listJobs,
+  get_job_output: jobOutput,
+  kill_job: killJob,
   approve: (command, { live, viewer }) => ({
     accepted: live.approvals.answer(command, viewer.origin.name ?? viewer.origin.kind),
   }),
   switch_model: settings.switchModel,
   get_run: history.getRun,
+  get_lifecycle: ({ after = 0, limit = 100 }, { live }) => {
+    const events = lifecycleEvents(live.session).filter(event => event.n > after)
+    const page = events.slice(0, limit)
+    return { events: page, next: page.at(-1)?.n ?? after, has_more: events.length > page.length }
+  },
   get_state: (_command, { live }) => getState(live),
   get_messages: (command, { live }) => getMessages(live, command),
   get_tree: history.getTree,
