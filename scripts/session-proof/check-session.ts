@@ -15,7 +15,6 @@ export type SessionEvidence = {
   records: readonly SessionRecord[]
   /** Of all sessions. */
   ledger: readonly LedgerLine[]
-  atEndMs: number
 }
 
 type Say = (kind: Violation['kind'], says: string) => void

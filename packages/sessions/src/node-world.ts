@@ -31,6 +31,9 @@ export const nodeDisk: Disk = {
         close: () => handle.close(),
       }
     }),
+  async syncFile(path) {
+    await withFile(path, file => file.datasync())
+  },
   async syncDirectory(path) {
     await using handle = await open(path, DIRECTORY_FLAGS)
     await handle.sync()

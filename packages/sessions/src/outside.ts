@@ -14,6 +14,8 @@ export interface Disk {
   readTail(path: string, maxBytes: number): Promise<Uint8Array | null>
   /** What is there from `offset` to the end; empty when the file is not that long. */
   readFrom(path: string, offset: number): Promise<Uint8Array | null>
+  /** `fdatasync` of what is in it now, whoever wrote that; nothing where there is no such file. */
+  syncFile(path: string): Promise<void>
   /** Opens it anew: on NFS that is what makes the client ask the server. Null when there is no such directory. */
   openDirectory(path: string): Promise<OpenDirectory | null>
   /** Makes its entries durable. */

@@ -25,6 +25,10 @@ export function createFaultyDisk(disk: Disk): FaultyDisk {
       await faulty.before('openDirectory', path)
       return disk.openDirectory(path)
     },
+    async syncFile(path) {
+      await faulty.before('syncFile', path)
+      return disk.syncFile(path)
+    },
     async syncDirectory(path) {
       await faulty.before('syncDirectory', path)
       return disk.syncDirectory(path)

@@ -61,6 +61,7 @@ function diskOf(files: Map<string, StoredFile>, folders: Set<string>, firstIdent
       if (!folders.has(path)) return null
       return { identityOf: async name => files.get(join(path, name))?.identity ?? null, async close() {} }
     },
+    async syncFile() {},
     async syncDirectory() {},
     async replace(path, bytes) {
       files.set(path, { identity: String(++identities), bytes: Buffer.from(bytes) })

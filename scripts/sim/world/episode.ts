@@ -138,20 +138,13 @@ export async function runEpisode(parts: EpisodeParts): Promise<EpisodeResult> {
   let takeovers = 0
   if (unexpected.length === 0) {
     for (const [id, facts] of told) {
-      const left = await readLeft(id)
-      if (left === null) {
-        violations.push(
-          ...checkSession({ id, told: facts, records: [], ledger: endpoint.ledger, atEndMs: scheduler.now }),
-        )
-        continue
-      }
-      takeovers += left.epoch - 1
-      violations.push(
-        ...checkSession({
-          ...{ id, told: facts, records: left.records },
-          ...{ ledger: endpoint.ledger, atEndMs: scheduler.now },
-        }),
-      )
+      const { epoch, records } = (await readLeft(id)) ?? { epoch: 1, records: [] }
+      takeovers += epoch - 1
+      const evidence = { id, told: facts, records, ledger: endpoint.ledger }
+      const found = checkSession(evidence)
+      // What the trace is read for.
+      if (found.length > 0) for (const record of records) parts.print?.(JSON.stringify(record))
+      violations.push(...found)
     }
   }
   return {

@@ -126,6 +126,13 @@ export function createProcessDisk(
           close: async () => {},
         }
       }),
+    syncFile: path =>
+      call(`syncs ${path}`, () => {
+        const file = disk.fileAt(path)
+        if (!file) return
+        if (failsBy('sync')) throw diskError('EIO', 'fdatasync')
+        disk.syncAnew(file)
+      }),
     syncDirectory: path => call(`syncs ${path}`, () => disk.syncDirectory(path)),
     replace: (path, bytes) => call(`replaces ${path}`, () => disk.replace(path, bytes)),
     remove: path => call(`removes ${path}`, () => disk.remove(path)),

@@ -24,6 +24,8 @@ export interface SimDisk {
   read(file: SimFile, from: number, to: number): Uint8Array
   write(file: SimFile, bytes: Uint8Array, offset: number): void
   sync(file: SimFile): void
+  /** By another descriptor, which has heard of no failure: what that left is written again. */
+  syncAnew(file: SimFile): void
   /** What was written so far stays in doubt for ever: a later sync does not know of it any more. */
   failSync(file: SimFile): void
   syncDirectory(path: string): void
@@ -118,6 +120,9 @@ export function createSimDisk(): SimDisk {
     },
     sync(file) {
       if (file.unsynced.length > 0) file.unsynced = file.unsynced.filter(write => write.isDoomed)
+    },
+    syncAnew(file) {
+      file.unsynced = []
     },
     failSync(file) {
       for (const write of file.unsynced) write.isDoomed = true

@@ -29,6 +29,9 @@ export async function takeOver(
   await Promise.all([disk.syncDirectory(folder), disk.syncDirectory(dirname(folder))])
   const segments = await readSegments(disk, folder, before => before < epoch)
   const view = viewLog(segments, { tail: 'damage', id, lines })
+  // Its owner may have died between a write and its sync, and what we seal in and go on from must outlive the power.
+  const newest = view.parts.at(-1)
+  if (newest) await disk.syncFile(join(folder, segmentName(newest.epoch)))
   const writer = createSegmentWriter({
     disk,
     id,

@@ -1,4 +1,4 @@
-/** A folder that somebody made and died over: whoever goes on in it makes its entry durable, not its own file's alone. */
+/** What somebody wrote and died over, before it was durable: whoever goes on from it makes it so before it becomes the owner. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFaultyDisk } from '../test/faulty-disk.ts'
@@ -8,14 +8,14 @@ import { SAMPLE_FOLDER, SAMPLE_ID, sampleLog } from '../test/sample-log.ts'
 import { prompt, seededRandom } from '../test/sample-records.ts'
 import { createFilesStore } from './files/index.ts'
 
-/** Directories that were synced before the first write to the new segment. */
+/** What was synced before the first write to the new segment. */
 function watched(shared: MemoryDisk) {
   const disk = createFaultyDisk(shared)
   const time = createManualTime()
   const synced = new Set<string>()
   let syncedBeforeWrite: Set<string> | null = null
   disk.before = async (call, path) => {
-    if (call === 'syncDirectory') synced.add(path)
+    if (call === 'syncDirectory' || call === 'syncFile') synced.add(path)
     if (call === 'write' && path.startsWith(SAMPLE_FOLDER)) syncedBeforeWrite ??= new Set(synced)
   }
   const parts = { root: '/sessions', disk, clock: time.clock, random: seededRandom(9), ticker: time.ticker() }
@@ -34,5 +34,5 @@ test('a session that is created in a folder that was there', async () => {
 test('a session that is opened', async () => {
   const { store, before } = watched(await sampleLog(1, 'killed'))
   await store.open(SAMPLE_ID)
-  assert.deepEqual(before(), ['/sessions', SAMPLE_FOLDER])
+  assert.deepEqual(before(), ['/sessions', SAMPLE_FOLDER, `${SAMPLE_FOLDER}/000001.jsonl`])
 })
