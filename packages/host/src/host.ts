@@ -60,20 +60,29 @@ type Slot =
   | { state: 'live'; live: LiveSession; idle: AbortController | null }
   | { state: 'stopping'; gone: Promise<void> }
 
+const MAX_CREATIONS = 3 // each one more only when another process has just failed to make it
+
 export function createHost(parts: HostParts): SessionHost {
   const { store, makeSetup, clock, random, idleReleaseMs = 0 } = parts
   const slots = new Map<SessionId, Slot>()
   let closing = false
 
   async function opened(id: SessionId, fresh: NewSession | null): Promise<SessionLog> {
-    if (fresh && !(await store.exists(id))) {
+    for (let tries = 1; ; tries++) {
+      if (fresh && !(await store.exists(id))) {
+        try {
+          return await store.create({ ...fresh, id })
+        } catch (error) {
+          if (!isError(error, 'exists')) throw error // another process was quicker
+        }
+      }
       try {
-        return await store.create({ ...fresh, id })
+        return await store.open(id, { waiting: ({ atMostMs }) => parts.waiting?.(id, atMostMs) })
       } catch (error) {
-        if (!isError(error, 'exists')) throw error // another process was quicker
+        // What was there a moment ago was a creation of another process, and it failed.
+        if (!fresh || tries === MAX_CREATIONS || !isError(error, 'not_found')) throw error
       }
     }
-    return await store.open(id, { waiting: ({ atMostMs }) => parts.waiting?.(id, atMostMs) })
   }
 
   async function start(
