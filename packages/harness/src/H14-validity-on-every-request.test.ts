@@ -5,16 +5,19 @@ import {
   type ModelRef,
   newCallId,
   newEntryId,
+  newSessionId,
   type ResultBlock,
   systemClock,
   systemRandom,
 } from '@beige/protocol'
+import { createMemoryStore } from '@beige/sessions'
 import { thinkingSignature } from '@beige/test-support'
+import type { Message } from '@earendil-works/pi-ai'
 import { countTool, runBench, WIRES } from '../test/run-bench.ts'
 import { noticeRecord } from './jobs/session-notes.ts'
 import { toProviderHistory } from './provider-history.ts'
 import { run } from './run.ts'
-import type { Session } from './session.ts'
+import { openedSession, type Session } from './session.ts'
 
 const CASES = Number(process.env.FUZZ_CASES ?? 60)
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 1e9))
@@ -70,10 +73,38 @@ async function ruins(session: Session, roll: () => number): Promise<void> {
     const text = `<notice>\n${pick(TEXTS)}\n</notice>`
     await session.append(noticeRecord({ key: `k${roll()}`, text, after: leaf() }))
   }
+  /** Folds any part of the branch, to a place that may be lost, and leaves the branch for any other place. */
+  const maybeElsewhere = async () => {
+    const entries = session.state().entries.map(entry => entry.id as string)
+    const places = [null, 'e_lost', ...entries, ...entries]
+    const dice = roll()
+    if (dice < 0.2) {
+      await session.append({
+        ...{ type: 'compaction', id: id(), parent_id: leaf(), folded_to: pick(places), summary: pick(TEXTS) },
+        ...{ files_read: [], files_modified: [], tokens_before: 9, tokens_after: 1 },
+      })
+    } else if (dice < 0.3) {
+      await session.append({ type: 'leaf', target_id: pick(places) })
+    } else if (dice < 0.4) {
+      await session.append({ type: 'branch', id: id(), target_id: pick(places), summary: pick(TEXTS) })
+    } else if (dice < 0.5) {
+      const steer = [{ type: 'text' as const, text: pick(TEXTS) }]
+      await session.append({ type: 'message', id: id(), parent_id: leaf(), role: 'user', content: steer })
+    }
+  }
   for (let runs = Math.floor(roll() * 5); runs > 0; runs--) {
     const runId = id()
+    await maybeElsewhere()
     const message: ResultBlock[] = [{ type: 'text', text: pick(TEXTS) }, ...(roll() < 0.2 ? [PIXEL] : [])]
-    await session.append({ type: 'prompt', id: runId, parent_id: leaf(), message, origin: { kind: 'test' } })
+    // Damage may have taken the prompt.
+    if (roll() < 0.85)
+      await session.append({
+        type: 'prompt',
+        id: runId,
+        parent_id: leaf(),
+        message,
+        origin: { kind: 'test' },
+      })
     await maybeNotice()
     for (let turns = Math.floor(roll() * 4); turns > 0; turns--) {
       const content: ContentBlock[] = []
@@ -126,6 +157,7 @@ async function ruins(session: Session, roll: () => number): Promise<void> {
         })
       }
       await maybeNotice()
+      await maybeElsewhere()
     }
     if (roll() < 0.7)
       await session.append({
@@ -149,6 +181,70 @@ for (const wire of WIRES) {
       assert.equal(result.outcome, 'done', `case ${number} of seed ${SEED}: ${result.error?.message}`)
     }
   })
+}
+
+test(`calls have one result each, in order, and ids are unique, for any target (FUZZ_SEED=${SEED})`, async () => {
+  for (let number = 0; number < CASES * 2; number++) {
+    const roll = dice(SEED + number)
+    const session = await emptySession()
+    await ruins(session, roll)
+    for (const model of [...MODELS, { provider: 'new', id: 'x', api: 'bedrock-converse-stream' }]) {
+      const target = { provider: model.provider, api: model.api ?? '', id: model.id, vision: roll() < 0.5 }
+      const history = toProviderHistory(session.state().context, target, session.notes().notices)
+      const what = `case ${number} of seed ${SEED}, ${target.api}`
+      assert.ok(
+        history[0] === undefined || history[0].role === 'user',
+        `${what}: begins with ${history[0]?.role}`,
+      )
+      const asked: string[] = []
+      const ids = new Set<string>()
+      for (const message of history) {
+        if (message.role === 'toolResult') {
+          assert.equal(message.toolCallId, asked.shift(), what)
+          assert.ok(message.content.length > 0, what)
+          continue
+        }
+        assert.equal(asked.length, 0, `${what}: not all calls are answered`)
+        assert.ok(message.content.length > 0, what)
+        if (message.role !== 'assistant') continue
+        for (const block of message.content) {
+          if (block.type !== 'toolCall') continue
+          assert.ok(!ids.has(block.id), `${what}: ${block.id} twice`)
+          ids.add(block.id)
+          asked.push(block.id)
+        }
+      }
+      assert.equal(asked.length, 0, what)
+      assert.ok(target.vision || !JSON.stringify(history).includes('"type":"image"'), what)
+      assert.deepEqual(toProviderHistory(session.state().context, target, session.notes().notices), history)
+      checkNothingIsLeftOut(session, history, what)
+    }
+  }
+})
+
+/** Each prompt that no compaction folded is there, in order, and each text of an answer. */
+function checkNothingIsLeftOut(session: Session, history: readonly Message[], what: string): void {
+  const sent = JSON.stringify(history)
+  let at = 0
+  for (const entry of session.state().context) {
+    const texts =
+      entry.kind === 'summary'
+        ? [entry.text]
+        : (entry.kind === 'prompt' ? entry.body.message : entry.body.content).flatMap(block =>
+            block.type === 'text' ? [block.text] : [],
+          )
+    for (const text of texts) {
+      if (text.trim() === '') continue
+      const found = sent.indexOf(JSON.stringify(text.toWellFormed()).slice(1, -1), at)
+      assert.ok(found >= 0, `${what}: ${JSON.stringify(text)} of ${entry.id} is left out`)
+      at = found
+    }
+  }
+}
+
+async function emptySession(): Promise<Session> {
+  const store = createMemoryStore({ clock: systemClock, random: systemRandom })
+  return openedSession(await store.create({ id: newSessionId(systemClock, systemRandom), cwd: '/w' }))
 }
 
 test('a notice keeps its place: in the message of the user that comes next, or as one of its own', async () => {

@@ -42,8 +42,12 @@ export function toProviderHistory(
     messages.push(...noticeMessage(waiting), ...assistantTurn(entry, target, usedIds))
     waiting = due
   }
-  return [...messages, ...noticeMessage(waiting)]
+  // Vendors take no conversation that begins with an answer; damage may have taken what it answers.
+  const isHeadless = messages[0] !== undefined && messages[0].role !== 'user'
+  return [...noticeMessage(isHeadless ? [LOST] : []), ...messages, ...noticeMessage(waiting)]
 }
+
+const LOST = '[what this answers could not be read]'
 
 function summaryText({ of, text }: Summary): string {
   const what =

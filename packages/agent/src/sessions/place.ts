@@ -91,11 +91,15 @@ async function placeNamed(name: string, raw: PlaceOptions, world: ProcessWorld):
 async function sessionNamed(name: string, { root, store }: Place): Promise<SessionId> {
   if (isSessionId(name) && (await store.exists(name))) return name
   const { rows } = await store.list({ text: name, limit: 200 })
-  const found = rows.filter(row => row.id.startsWith(name))
+  const found = name === '' ? [] : rows.filter(row => row.id.startsWith(name))
   const [only] = found
   if (only && found.length === 1) return only.id
   if (!only)
-    throw fail('no_session', { id: name, place: root, see: `agent sessions list --all${nearby(rows)}` })
+    throw fail('no_session', {
+      id: name === '' ? "''" : name,
+      place: root,
+      see: `agent sessions list --all${nearby(rows)}`,
+    })
   const shown = found.slice(0, MAX_CANDIDATES).map(titled).join(', ')
   const more = found.length > MAX_CANDIDATES ? ` and ${found.length - MAX_CANDIDATES} more` : ''
   throw fail('ambiguous_session', { id: name, candidates: shown + more })
