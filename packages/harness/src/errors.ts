@@ -26,6 +26,16 @@ export const harnessErrors = {
     retryable: true,
     advice: 'Send the prompt again, or choose another model',
   },
+  no_output: {
+    says: 'the model ended without an answer in the form that was asked for',
+    retryable: true,
+    advice: 'Send the prompt again, make the schema simpler, or choose another model',
+  },
+  bad_schema: {
+    says: 'the output schema can not be used: {reason}',
+    retryable: false,
+    advice: 'Give a JSON Schema (2020-12 or draft 7) in one piece',
+  },
   max_steps: {
     says: 'stopped after {steps} turns',
     retryable: false,

@@ -14,6 +14,7 @@ export { closeRun } from './resume.ts'
 export { type RunParts, type RunResult, run } from './run.ts'
 export { openedSession, type Session } from './session.ts'
 export { sessionHands, stillOwns } from './session-hands.ts'
+export { checkOutputForm, type OutputForm, outputOf } from './structured-output.ts'
 export { type ContextNotes, type SystemPromptParts, systemPrompt } from './system-prompt.ts'
 export * from './tool.ts'
 export {

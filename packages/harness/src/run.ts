@@ -94,7 +94,7 @@ async function runToEnd(parts: RunParts, signal: AbortSignal): Promise<RunResult
     if (open?.resume.at === 'calls') await settleCalls(parts, open.resume.calls, turn.runCall, turn.signal)
     if (open?.resume.at !== 'answered') await turn.loop(await systemPromptOf(parts, turn.signal))
     // What was said while it worked is answered by the same run.
-    while (turn.hasStopped() && (await turn.takeAtStop())) {
+    while (turn.hasStopped() && ((await turn.takeAtStop()) || (await turn.askForOutput()))) {
       await turn.loop(await systemPromptOf(parts, turn.signal))
     }
     return turn.result()

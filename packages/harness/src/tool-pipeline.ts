@@ -33,6 +33,8 @@ export type CallContext = Omit<ToolContext, 'callId' | 'clock' | 'streams' | 'jo
   journal: Journal | null
   /** Absent: nobody is asked. */
   approval?: ApprovalGate
+  /** What this run alone is offered; it touches nothing outside the session, so no policy decides about it. */
+  runTools?: readonly Tool[]
 }
 
 export interface Pipeline {
@@ -72,8 +74,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return refusal
     }
 
-    const decision = policy.decide(call)
-    const tool = tools.get(call.name)
+    const own = context.runTools?.find(one => one.name === call.name)
+    const decision: Decision = own ? { effect: 'allow', rule: 'of this run' } : policy.decide(call)
+    const tool = own ?? tools.get(call.name)
     // A tool that the caller may not have is refused as such before it is said whether it exists.
     if (decision.effect === 'deny' && (tool || call.origin !== 'model')) return deny(decision, 'denied')
     if (!tool) return deny(invalid('unknown_tool', unknownTool(call.name, tools.keys())), 'unknown_tool')

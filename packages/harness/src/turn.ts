@@ -4,7 +4,7 @@
  */
 
 import { newRoutingRun, type RequestOutcome, type RouterNotice } from '@beige/models'
-import { BeigeError, type CallId, isError, messageOf, type RunOutcome } from '@beige/protocol'
+import { BeigeError, type CallId, isError, messageOf, newEntryId, type RunOutcome } from '@beige/protocol'
 import {
   type AgentLoopConfig,
   type AgentTool,
@@ -22,9 +22,12 @@ import { toProviderHistory } from './provider-history.ts'
 import type { RunParts, RunResult } from './run.ts'
 import type { Session } from './session.ts'
 import { noticeEvent, stopReasonOf } from './stream-events.ts'
+import { OUTPUT_TOOL, outputFormOf, outputOf, outputTool } from './structured-output.ts'
 import type { ToolCall, ToolResult } from './tool.ts'
 
 const PROGRESS_EVERY_MS = 100
+const MAX_ASKED = 2
+const OWED = `The task is not done before its answer is given: call ${OUTPUT_TOOL} now.`
 
 type FailedRequest = Extract<RequestOutcome, { state: 'failed' }>
 
@@ -38,6 +41,8 @@ export type Turn = {
   hasStopped(): boolean
   /** False where nothing was queued. */
   takeAtStop(): Promise<boolean>
+  /** Tells a model that stopped without the output that it owes; false where it owes none, or was told often enough. */
+  askForOutput(): Promise<boolean>
   result(): RunResult
   failed(error: unknown): RunResult
 }
@@ -47,8 +52,12 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   const stop = new AbortController() // ends the loop from inside; the reason is what the run fails with
   const signal = AbortSignal.any([outer, stop.signal])
   const results = new Map<CallId, ToolResult>()
+  const form = outputFormOf(session.state(), parts.runId)
+  const runTools = form ? [outputTool(form, () => (isGiven = true))] : []
+  let isGiven = outputOf(session.state(), parts.runId) !== undefined
   const order = createLocks()
   let failure: FailedRequest | null = null
+  let asked = 0
   const routing = newRoutingRun(answeredLast(session))
   const journal = createJournal(session, record =>
     emit({ kind: 'committed', entry_id: record.callId, role: 'tool', record_seq: record.seq }),
@@ -76,6 +85,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       env: parts.callEnv(call.callId, parts.runId),
       seenFiles: parts.seenFiles,
       journal,
+      runTools,
       ...(parts.jobs ? { jobs: parts.jobs } : {}),
       ...(parts.approval ? { approval: parts.approval } : {}),
       progress: (snapshot, bytes) => {
@@ -91,7 +101,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   async function execute(name: string, id: string, input: unknown): Promise<ToolResult> {
     const callId = checkpoint.callId(id)
     const inputError = checkpoint.inputError(callId)
-    const tool = pipeline.tools.get(name)
+    const tool = runTools.find(one => one.name === name) ?? pipeline.tools.get(name)
     const release = await order.acquire('order', tool?.mode ?? 'shared', signal)
     try {
       const call: ToolCall = {
@@ -124,7 +134,8 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       return { content, details: undefined, isError: result.isError }
     },
   })
-  const loopTools = parts.tools.map(loopTool)
+  const offered = [...parts.tools, ...runTools]
+  const loopTools = offered.map(loopTool)
 
   async function listen(event: LoopEvent): Promise<void> {
     await checkpoint.listen(event)
@@ -139,7 +150,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
   const systemMessage = (content: string): SystemMessage => ({
     role: 'system',
     content,
-    toolsAdded: parts.tools.map(tool => ({
+    toolsAdded: offered.map(tool => ({
       name: tool.name,
       description: tool.description,
       parameters: tool.inputSchema,
@@ -175,7 +186,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       }
     },
     finishTurn: () => {
-      if (signal.aborted || parts.stopAfterTurn?.()) return { action: 'end' }
+      if (signal.aborted || isGiven || parts.stopAfterTurn?.()) return { action: 'end' }
       if (parts.maxSteps === undefined || checkpoint.steps() - stepsBefore < parts.maxSteps) return undefined
       if (checkpoint.last()?.stopReason !== 'toolUse') return undefined
       stop.abort(fail('max_steps', { steps: parts.maxSteps }))
@@ -238,6 +249,7 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       return ended('refused', null)
     if (last?.stopReason === 'error')
       return ended('failed', modelError(parts.model, failure, last.errorMessage))
+    if (form && !isGiven && !parts.stopAfterTurn?.()) return ended('failed', fail('no_output'))
     return ended('done', null)
   }
 
@@ -252,7 +264,19 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
     hasStopped: () => {
       const last = checkpoint.last()
       if (signal.aborted || failure || parts.stopAfterTurn?.()) return false
+      if (isGiven) return false
       return last === null || (last.stopReason === 'stop' && stopReasonOf(last) !== 'refusal')
+    },
+    askForOutput: async () => {
+      if (!form || isGiven || asked >= MAX_ASKED) return false
+      asked += 1
+      const id = newEntryId(clock, parts.random)
+      const [record] = await session.append({
+        ...({ type: 'message', id, parent_id: session.state().leaf, role: 'user' } as const),
+        content: [{ type: 'text', text: OWED }],
+      })
+      if (record) emit({ kind: 'committed', entry_id: id, role: 'user', record_seq: record.seq })
+      return true
     },
     takeAtStop: async () => {
       const said = (await parts.lanes?.takeAtStop()) ?? []

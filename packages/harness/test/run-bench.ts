@@ -5,6 +5,7 @@ import {
   type EntryId,
   isSessionId,
   newEntryId,
+  type PromptBody,
   type SessionId,
   type SessionRecord,
   systemClock,
@@ -51,7 +52,7 @@ export type RunBench = AsyncDisposable & {
   vault: MemoryVault
   /** Opens the session anew, as another process would. */
   session(): Promise<Session>
-  prompt(session: Session, text: string): Promise<EntryId>
+  prompt(session: Session, text: string, output?: PromptBody['output']): Promise<EntryId>
   parts(session: Session, runId: EntryId, tools: readonly Tool[]): Promise<RunParts>
   events: AgentEvent[]
 }
@@ -97,7 +98,7 @@ export async function runBench(script: Script, wire: WireName = 'anthropic'): Pr
         (await store.exists(id)) ? await store.open(id) : await store.create({ id, cwd: '/w' }),
       )
     },
-    prompt: async (session, text) => {
+    prompt: async (session, text, output) => {
       const entry = newEntryId(systemClock, systemRandom)
       await session.append({
         type: 'prompt',
@@ -105,6 +106,7 @@ export async function runBench(script: Script, wire: WireName = 'anthropic'): Pr
         parent_id: session.state().leaf,
         message: [{ type: 'text', text }],
         origin: { kind: 'test' },
+        ...(output === undefined ? {} : { output }),
       })
       return entry
     },

@@ -62,6 +62,7 @@ export const fail = failer(hostErrors)
 /** Codes of other packages as the protocol calls them; the exact one stays in `data.code`. */
 const WIRE_CODES: Readonly<Record<string, ServeCode>> = {
   session_superseded: 'superseded',
+  no_output: 'model',
   session_busy: 'unavailable',
   too_many_viewers: 'unavailable',
   stopping: 'unavailable',

@@ -1,4 +1,5 @@
 /** The result of a run as its client hears it. A fold over the log, so any later owner gives the same answer. */
+import { outputOf } from '@beige/harness'
 import type { EntryId, PromptResult } from '@beige/protocol'
 import type { SessionState } from '@beige/sessions'
 
@@ -14,6 +15,7 @@ export function runSummary(state: SessionState, runId: EntryId): RunSummary | nu
   const messages = (next < 0 ? rest : rest.slice(0, next)).flatMap(entry =>
     entry.kind === 'message' ? [entry.body] : [],
   )
+  const output = outputOf(state, runId)
   const last = messages.findLast(message => message.role === 'assistant')
   const sum = (
     field: 'input_tokens' | 'output_tokens' | 'cache_read_tokens' | 'cache_write_tokens' | 'cost_usd',
@@ -30,6 +32,7 @@ export function runSummary(state: SessionState, runId: EntryId): RunSummary | nu
     cache_read_tokens: sum('cache_read_tokens'),
     cache_write_tokens: sum('cache_write_tokens'),
     cost_usd: sum('cost_usd'),
+    ...(output === undefined ? {} : { structured_output: output.value }),
     ...(run.end.code === undefined ? {} : { code: run.end.code }),
     ...(run.end.error === undefined ? {} : { error: run.end.error }),
   }

@@ -48,6 +48,8 @@ export const promptBody = obj(
     origin: obj({ kind: str(), name: opt(str()) }, open),
     /** The queued message that this one is. */
     queued: opt(str()),
+    /** The form that the answer must have: a JSON Schema. */
+    output: opt(obj({ schema: unknown(), description: opt(str()) }, open)),
   },
   open,
 )

@@ -1,5 +1,6 @@
 /** `prompt`: durable, then acknowledged, then run. A repeated key answers with the first run (sessions.md). */
-import type { RunResult } from '@beige/harness'
+import { checkOutputForm, type OutputForm, type RunResult } from '@beige/harness'
+import { type CommandOf, messageOf } from '@beige/protocol'
 import { fail, serveCode } from '../errors.ts'
 import type { LiveSession, RunInFlight } from '../live-session.ts'
 import { runSummary } from '../run-summary.ts'
@@ -13,9 +14,7 @@ type Names = CommandContext['names'] & ReturnType<LiveSession['originOf']>
 /** Resolves when the final response has been sent. */
 export const prompt: Handler<'prompt'> = async (command, context) => {
   const { live, viewer } = context
-  if (command.output_schema !== undefined) {
-    throw fail('unsupported', { command: 'output_schema', reason: 'nothing here provides it yet' })
-  }
+  const output = outputOf(command)
   const names = { ...context.names, ...live.originOf(viewer) }
   const key = command.idempotency_key
   const found = runOfKey(live, key)
@@ -31,13 +30,31 @@ export const prompt: Handler<'prompt'> = async (command, context) => {
   const left = goneOnWith(live)
   if (left) throw fail('busy', { run_id: left.id })
   const lane = command.streaming_behavior
-  if (lane !== undefined && isBusy(live)) return queue(lane, command, context)
-  const said = { content: contentOf(command), origin: viewer.origin, key }
+  if (lane !== undefined && isBusy(live)) {
+    if (output) throw fail('bad_request', { reason: 'a queued message can not have an output_schema' })
+    return queue(lane, command, context)
+  }
+  const said = { content: contentOf(command), origin: viewer.origin, key, output }
   // The ack comes only when it is durable: its receiver may forget the prompt (H07).
   const run = await startRun(live, said, id => live.frames.numbered({ type: 'ack', ...names, run_id: id }))
   const result = await endOf(live, run)
   respond(context, names, run.id, frame => live.frames.numbered(frame), result.error?.advice)
   return null
+}
+
+/** Throws `bad_request` for a schema that can not be used, before anything is written. */
+function outputOf({ output_schema, output_description }: CommandOf<'prompt'>): OutputForm | undefined {
+  if (output_schema === undefined) return undefined
+  const form = {
+    schema: output_schema,
+    ...(output_description === undefined ? {} : { description: output_description }),
+  }
+  try {
+    checkOutputForm(form)
+    return form
+  } catch (error) {
+    throw fail('bad_request', { reason: messageOf(error) }, error)
+  }
 }
 
 /** Rejects where its end could not be written: then it has none, and whoever asks again goes on with it. */

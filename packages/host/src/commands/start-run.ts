@@ -12,6 +12,8 @@ export type Said = {
   key?: string | undefined
   /** The queued message that it is. */
   queued?: string | undefined
+  /** The form that the answer must have. */
+  output?: PromptBody['output']
 }
 
 type Starting = { key: string | undefined; over: Promise<unknown> }
@@ -62,7 +64,7 @@ export async function startRun(
 
 async function begin(
   live: LiveSession,
-  { content, origin, key, queued }: Said,
+  { content, origin, key, queued, output }: Said,
   durable: (runId: EntryId) => void,
 ): Promise<RunInFlight> {
   const { session, setup } = live
@@ -79,6 +81,7 @@ async function begin(
     ...(context === undefined ? {} : { context }),
     ...(key === undefined ? {} : { idempotency_key: key }),
     ...(queued === undefined ? {} : { queued }),
+    ...(output === undefined ? {} : { output }),
   }
   await session.append(body)
   live.lanes.catchUp()
