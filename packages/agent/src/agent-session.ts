@@ -20,25 +20,21 @@ import {
   type SessionSetup,
   type Viewer,
 } from '@beige/host'
-import {
-  createModelRouter,
-  type FallbackNumbers,
-  type ModelRouter,
-  takeProviderVariables,
-  warmUp,
-} from '@beige/models'
+import { type ModelRouter, namedModel, warmUp } from '@beige/models'
 import type { Clock, SessionId } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
 import type { SessionState } from '@beige/sessions'
 import { endWithJobs } from './end-of-jobs.ts'
 import { agentHands, hasNotes, refuseWorkspaceOfRoot } from './hands.ts'
+import { openAgentRouter } from './models/agent-router.ts'
+import type { Effort } from './models/model-options.ts'
 import { notifyKey, notifyOf } from './notify.ts'
 import type { AgentOptions } from './options.ts'
 import { logIsTheAudit, offeredTools } from './permissions.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { openSealing } from './sealing-choice.ts'
+import { EFFORTS } from './settings/fields.ts'
 import { openStore } from './store-choice.ts'
-import { VERSION } from './version.ts'
 import { whichSession } from './which-session.ts'
 
 const REACH_MS = 10_000 // for an endpoint elsewhere to say where its workspace lies
@@ -86,16 +82,7 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
   const { options, world } = parts
   const { clock, random } = world
   await refuseWorkspaceOfRoot(options, world.cwd)
-  const router = await createModelRouter({
-    env: takeProviderVariables(world.env),
-    clock,
-    random,
-    userAgent: `beige-agent/${VERSION}`,
-    fallback: fallbackOf(options),
-    scope: { fallbackModels: options.fallbackModels.map(model => ({ model })) },
-    ...(options.persistent ? { state: { directory: options.stateDir, isLedgerRead: false } } : {}),
-    warn: text => world.stderr.write(`warning: ${text}\n`),
-  })
+  const router = await openAgentRouter({ options, world })
   // Ends the host first: what its requests used is written down after.
   const close = async (host: ReturnType<typeof createHost>, reason: unknown): Promise<void> => {
     try {
@@ -122,7 +109,7 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
     const id = await whichSession(options, world.cwd, store, world)
     // A session that is there may have a model of its own, which its first record says.
     const fixed = options.modelFlag !== null || !(await store.exists(id))
-    const model = fixed ? modelNamed(router, options.modelFlag ?? options.model) : null
+    const model = fixed ? namedModel(router, options.modelFlag ?? options.model).model : null
     return {
       host,
       sessionId: async () => id,
@@ -132,17 +119,6 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
   } catch (error) {
     await close(host, error)
     throw error
-  }
-}
-
-/** Retries are passes over the models. A cooldown is waited for as long as a retry would be. */
-function fallbackOf({ retry }: AgentOptions): Partial<FallbackNumbers> {
-  return {
-    passes: retry.maxRetries + 1,
-    failuresPerModel: retry.maxRetries + 1,
-    backoffMs: retry.baseDelayMs,
-    backoffMaxMs: retry.maxBackoffMs,
-    cooldownWaitMs: retry.maxBackoffMs,
   }
 }
 
@@ -170,9 +146,11 @@ function setupOf(
     if (options.sandbox.kind === 'remote' && state.openRun) {
       await hands.open(AbortSignal.timeout(REACH_MS)).catch(() => undefined) // the call itself says what is wrong
     }
+    const { model, effort } = chosen(router, options, state)
     return {
       router,
-      model: modelNamed(router, options.modelFlag ?? chosenModel(state) ?? options.model),
+      model,
+      effort,
       tools,
       pipeline,
       hands,
@@ -200,15 +178,26 @@ function setupOf(
         ...(await notifying(options, session, clock)),
       },
       close: () => endWithJobs(session, hands, options, line => world.stderr.write(`${line}\n`)),
+      ...(options.maxTokens === null ? {} : { maxTokens: options.maxTokens }),
       ...(options.maxSteps === null ? {} : { maxSteps: options.maxSteps }),
     }
   }
 }
 
-/** The newest choice of the session's own. */
-function chosenModel({ settings, session }: SessionState): string | undefined {
-  const chosen = settings.get('model')
-  return typeof chosen === 'string' ? chosen : session.model
+/** A flag, else the newest choice of the session's own, else what variables and settings say. */
+function chosen(
+  router: ModelRouter,
+  options: AgentOptions,
+  { settings, session }: SessionState,
+): { model: SessionSetup['model']; effort: Effort } {
+  const set = settings.get('model')
+  const name = options.modelFlag ?? (typeof set === 'string' ? set : session.model) ?? options.model
+  const { model, level } = namedModel(router, name)
+  // The library loads while the session opens; what fails there fails again, with its reason, when it is used.
+  warmUp(model).catch(() => {})
+  const stored = EFFORTS.find(one => one === settings.get('reasoning_effort'))
+  const asked = options.effortFlag ?? (options.modelFlag === null ? (stored ?? level) : (level ?? stored))
+  return { model, effort: asked ?? options.effort ?? (model.reasoning ? 'medium' : 'off') }
 }
 
 /** A session that does not last has nobody to be told after its process. */
@@ -220,13 +209,6 @@ async function notifying(
   if (origin === null || !persistent) return {}
   const { lifetimeMs = DEFAULT_LIFETIME_MS } = jobTimes
   return { notify: notifyOf({ origin, key: await notifyKey(stateDir) }, session.log.id, lifetimeMs, clock) }
-}
-
-/** The provider's library loads while the session opens; what fails there fails again, with its reason, when it is used. */
-function modelNamed(router: ModelRouter, name: string): SessionSetup['model'] {
-  const model = router.resolve(name)
-  warmUp(model).catch(() => {})
-  return model
 }
 
 /** Facts that move, so they go with the prompt and not into the cached system text. */

@@ -12,6 +12,16 @@ export const agentErrors = {
     retryable: false,
     advice: 'Choose another state directory with BEIGE_HOME, or leave --notify-origin out',
   },
+  login: {
+    says: 'the login to {provider} failed: {reason}',
+    retryable: true,
+    advice: 'Try again: agent login {provider}',
+  },
+  bad_settings: {
+    says: '{path}: {problems}',
+    retryable: false,
+    advice: 'Mend it by hand, or with agent settings: --clear-unknown, or --clear-… and the name of a field',
+  },
   bad_value: { says: '{name}: {reason}', retryable: false, advice: 'Expected {expected}' },
   bad_line: {
     says: 'not one JSON object on one line: {reason}',

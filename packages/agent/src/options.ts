@@ -3,50 +3,40 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
 import { fail } from './errors.ts'
+import { type ModelOptions, modelOptions, type RawModelOptions } from './models/model-options.ts'
 import type { ProcessWorld } from './process-world.ts'
 import { type SandboxChoice, sandboxChoice } from './sandbox-choice.ts'
 import { type RawSealingOptions, type SealingChoice, sealingChoice } from './sealing-choice.ts'
+import { readSettings, type Settings, settingsPath, textSetting } from './settings/settings.ts'
 import { type StoreChoice, storeChoice } from './store-choice.ts'
 
-export const DEFAULT_MODEL = 'claude-opus-4-8'
 const MAX_MS = 2 ** 31 - 1
 export const DEFAULT_IMAGE = 'beige-sandbox:latest'
 
 /** As commander gives them. */
-export type RawOptions = RawSealingOptions & {
-  model?: string
-  fallbackModels?: string
-  retryMaxRetries?: string
-  retryBaseDelayMs?: string
-  retryMaxBackoffMs?: string
-  sandbox?: string
-  sandboxImage?: string
-  execUrl?: string
-  execHeader?: string[]
-  sessionId?: string
-  continue?: boolean
-  resume?: boolean
-  sessionDir?: string
-  store?: string
-  sessionPersistence?: boolean
-  maxSteps?: string
-  bashSilentMs?: string
-  jobLifetimeMs?: string
-  onJobEnd?: string
-  notifyOrigin?: string
-  systemPrompt?: string
-  idempotencyKey?: string
-  json?: boolean
-}
+export type RawOptions = RawModelOptions &
+  RawSealingOptions & {
+    sandbox?: string
+    sandboxImage?: string
+    execUrl?: string
+    execHeader?: string[]
+    sessionId?: string
+    continue?: boolean
+    resume?: boolean
+    sessionDir?: string
+    store?: string
+    sessionPersistence?: boolean
+    maxSteps?: string
+    bashSilentMs?: string
+    jobLifetimeMs?: string
+    onJobEnd?: string
+    notifyOrigin?: string
+    systemPrompt?: string
+    idempotencyKey?: string
+    json?: boolean
+  }
 
-export type AgentOptions = {
-  /** Of a session that has none of its own. */
-  model: string
-  /** Also of one that has; null when no flag says so. */
-  modelFlag: string | null
-  fallbackModels: readonly string[]
-  /** Of requests to models: how often one is repeated, the first wait, and the longest. */
-  retry: { maxRetries: number; baseDelayMs: number; maxBackoffMs: number }
+export type AgentOptions = ModelOptions & {
   sandbox: SandboxChoice
   sandboxImage: string
   /** Exactly this session, or a new one with this id. */
@@ -82,32 +72,28 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
   const { env, cwd } = world
   const stateDir = stateDirOf(world)
   // An empty variable is one that is not set, as in a unit file that clears it.
-  const variable = (name: string) => env[`AI_AGENT_${name}`] || undefined
+  const variable = (name: string) => env[name.startsWith('AI_') ? name : `AI_AGENT_${name}`] || undefined
+  const settings = readSettings(settingsPath(stateDir))
   const store = storeChoice(raw, variable)
   return {
-    model: raw.model ?? variable('MODEL') ?? DEFAULT_MODEL,
-    modelFlag: raw.model ?? null,
-    fallbackModels: (raw.fallbackModels ?? variable('FALLBACK_MODELS') ?? '').split(',').flatMap(named),
-    retry: {
-      maxRetries: fromZero('--retry-max-retries', raw.retryMaxRetries ?? variable('RETRY_MAX_RETRIES'), 3),
-      baseDelayMs: fromZero(
-        '--retry-base-delay-ms',
-        raw.retryBaseDelayMs ?? variable('RETRY_BASE_DELAY_MS'),
-        250,
-      ),
-      maxBackoffMs: fromZero(
-        '--retry-max-backoff-ms',
-        raw.retryMaxBackoffMs ?? variable('RETRY_MAX_BACKOFF_MS'),
-        60_000,
-      ),
-    },
-    sandbox: sandboxChoice(raw, variable),
-    sandboxImage: raw.sandboxImage ?? variable('SANDBOX_IMAGE') ?? DEFAULT_IMAGE,
+    ...modelOptions(raw, variable, settings),
+    sandbox: sandboxChoice(raw, name => variable(name) ?? settingOf(name, settings)),
+    sandboxImage:
+      raw.sandboxImage ??
+      variable('SANDBOX_IMAGE') ??
+      textSetting(settings, 'sandbox_image') ??
+      DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
     continue: raw.continue ?? false,
     resume: raw.resume ?? false,
     stateDir,
-    sessionDir: resolve(cwd, raw.sessionDir ?? variable('SESSION_DIR') ?? join(stateDir, 'sessions')),
+    sessionDir: resolve(
+      cwd,
+      raw.sessionDir ??
+        variable('SESSION_DIR') ??
+        textSetting(settings, 'session_dir') ??
+        join(stateDir, 'sessions'),
+    ),
     store,
     sealing: sealingChoice(raw, variable),
     persistent: store.kind !== 'memory',
@@ -139,6 +125,11 @@ function idempotencyKey({ idempotencyKey: key, sessionId: id }: RawOptions): str
   throw fail('bad_value', { name, reason: 'it belongs to one session', expected: 'a --session-id beside it' })
 }
 
+/** An endpoint's URL is in no settings: only the driver's name is. */
+function settingOf(name: string, settings: Settings): string | undefined {
+  return name === 'SANDBOX' ? textSetting(settings, 'sandbox') : undefined
+}
+
 function sessionId(text: string): SessionId {
   if (isSessionId(text)) return text
   throw fail('bad_value', {
@@ -163,18 +154,6 @@ function notifyOrigin(text: string | null): string | null {
   if (url && isOrigin && !text.includes('#')) return url.origin
   const reason = `${JSON.stringify(text)} is no origin`
   throw fail('bad_value', { name: '--notify-origin', reason, expected: 'http://host or http://host:port' })
-}
-
-function named(text: string): string[] {
-  return text.trim() === '' ? [] : [text.trim()]
-}
-
-function fromZero(name: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise
-  const value = Number(text)
-  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_MS) return value
-  const reason = `${JSON.stringify(text)} is none`
-  throw fail('bad_value', { name, reason, expected: 'a whole number from 0' })
 }
 
 /** As exec/2 and timers take it. */

@@ -3,6 +3,7 @@ import { visible } from '@beige/client'
 import { BeigeError, explain, messageOf } from '@beige/protocol'
 import { Command, CommanderError, Option } from 'commander'
 import type { RawConformanceOptions } from './conformance/exec-options.ts'
+import { modelCommands, modelFlags } from './models/commands.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
 import type { RawServeOptions } from './serve/serve-options.ts'
@@ -74,6 +75,7 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
   const ended = (exitCode: number) => {
     code = exitCode
   }
+  modelCommands(root, world, ended)
   sessionsCommands(root, world, ended)
   exportCommands(root, world, ended)
 
@@ -116,16 +118,7 @@ function conformance(root: Command, act: (raw: RawConformanceOptions) => Promise
 }
 
 function shared(command: Command): Command {
-  return command
-    .exitOverride()
-    .option('--model <id>', 'model id, or provider/id (AI_AGENT_MODEL)')
-    .option(
-      '--fallback-models <ids>',
-      'asked in order when it can not answer, a,b (AI_AGENT_FALLBACK_MODELS)',
-    )
-    .option('--retry-max-retries <n>', 'how often a model is asked again, 3 (AI_AGENT_RETRY_MAX_RETRIES)')
-    .option('--retry-base-delay-ms <ms>', 'first wait, doubled each time, 250 (AI_AGENT_RETRY_BASE_DELAY_MS)')
-    .option('--retry-max-backoff-ms <ms>', 'longest wait, 60000 (AI_AGENT_RETRY_MAX_BACKOFF_MS)')
+  return modelFlags(command.exitOverride())
     .option(
       '--sandbox <where>',
       'auto, docker, bubblewrap, host (unsafe) or an exec endpoint: http(s) URL, unix:/path (AI_AGENT_SANDBOX)',

@@ -1,5 +1,6 @@
 /** What a session is set to at this moment: its `setting` records over what its set-up says. */
 import type { LaneMode, LaneName, RunParts, Session } from '@beige/harness'
+import { namedModel } from '@beige/models'
 import type { SessionSetup } from './setup.ts'
 
 export const EFFORTS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
@@ -26,6 +27,7 @@ export function createLiveSettings(
   changed: (settings: Record<string, unknown>) => void,
 ): LiveSettings {
   let isSetHere = false
+  let isEffortSetHere = false
   let made: { name: string; model: Model } | null = null
 
   const setting = (name: string): unknown => session.state().settings.get(name)
@@ -46,6 +48,7 @@ export function createLiveSettings(
       return `${provider}/${id}`
     },
     get effort() {
+      if (setup.effort !== undefined && !isEffortSetHere) return setup.effort
       const effort = setting('reasoning_effort')
       return EFFORTS.find(one => one === effort) ?? EFFORTS.find(one => one === setup.reasoning) ?? null
     },
@@ -64,12 +67,12 @@ export function createLiveSettings(
       )
       await session.append(...bodies)
       if ('model' in changes) isSetHere = true
+      if ('reasoning_effort' in changes) isEffortSetHere = true
       changed(changes)
     },
     resolve: name => {
-      const level = EFFORTS.find(one => name.endsWith(`:${one}`))
-      const plain = level === undefined ? name : name.slice(0, -(level.length + 1))
-      return { model: setup.router.resolve(plain), effort: level ?? null }
+      const { model, level } = namedModel(setup.router, name)
+      return { model, effort: level }
     },
   }
   return settings

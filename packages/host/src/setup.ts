@@ -4,11 +4,15 @@ import type { ModelRouter } from '@beige/models'
 import type { CallId, EntryId } from '@beige/protocol'
 import type { ApproveSettings } from './approvals.ts'
 import type { LifecycleSink } from './lifecycle.ts'
+import type { Effort } from './live-settings.ts'
 
 export type SessionSetup = {
   router: ModelRouter
   model: RunParts['model']
+  /** Where the session's log says nothing of it. */
   reasoning?: RunParts['reasoning']
+  /** How much it thinks, whatever the log says, until somebody sets it here. */
+  effort?: Effort
   maxTokens?: number
   maxSteps?: number
   /** What the model is offered. */

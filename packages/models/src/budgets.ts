@@ -5,9 +5,9 @@
 import type { LedgerLine } from './ledger.ts'
 import type { Reserved, TokenUsage } from './usage.ts'
 
-/** `per` says whose spending counts together: that of the same key, agent, tenant, session, or of everybody. */
+/** `per` says whose spending counts together: that of the same key, agent, tenant, session, run, or of everybody. */
 export type Budget = {
-  per: 'key' | 'agent' | 'tenant' | 'session' | 'all'
+  per: 'key' | 'agent' | 'tenant' | 'session' | 'run' | 'all'
   usdPerDay?: number
   usdPerMonth?: number
   tokensPerDay?: number
@@ -56,7 +56,7 @@ export type Spending = {
 }
 
 const NANO = 1e9
-const KINDS = ['key', 'agent', 'tenant', 'session'] as const
+const KINDS = ['key', 'agent', 'tenant', 'session', 'run'] as const
 
 export function createAccounts(): Accounts {
   const accounts = new Map<string, Spending>()

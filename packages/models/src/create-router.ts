@@ -1,7 +1,7 @@
 /** Makes the `ModelRouter`: routes, limits, health and money of one process behind one door. */
 import { join } from 'node:path'
 import { type Clock, messageOf, type Random, systemRandom } from '@beige/protocol'
-import type { Api, Model } from '@earendil-works/pi-ai'
+import type { Api, Model, SimpleStreamOptions } from '@earendil-works/pi-ai'
 import { cleanupSessionResources } from '@earendil-works/pi-ai/session-resources'
 import { loadWire } from './adapters.ts'
 import { type Answer, type AnswerParts, type Attempt, answer } from './answer.ts'
@@ -23,7 +23,7 @@ import { createRequestStream } from './request-stream.ts'
 import type { AttemptReport, ModelRequest, ModelRouter, RouterScope } from './router.ts'
 import { createRoutes, type Route, type Routes, type RoutesParts } from './routing.ts'
 import type { Environment } from './routing-order.ts'
-import { nameOf } from './routing-run.ts'
+import { createRunIds, nameOf, type RunIds } from './routing-run.ts'
 import { type Candidate, createScope, EVERYBODY, narrowed } from './scope.ts'
 import type { SecretValues } from './secret-value.ts'
 import { type Fetch, systemFetch } from './system-fetch.ts'
@@ -46,6 +46,8 @@ export type ModelRouterOptions = {
   logins?: RoutesParts['logins']
   /** `models.json`, and what opens its values. */
   models?: { file: ModelsFile; secrets: SecretValues }
+  /** For every request that does not say it itself. A temperature is left out where the model thinks. */
+  request?: Pick<SimpleStreamOptions, 'temperature' | 'cacheRetention' | 'thinkingBudgets'>
   /** Ids that no catalogue lists are sent to the provider whose they are by their prefix. */
   takesUnknownIds?: boolean
   /** `llm.fallback` of a configuration. */
@@ -121,9 +123,12 @@ export async function createModelRouter(options: ModelRouterOptions): Promise<Mo
     numbers,
     health,
     limiterOf: candidate => limiterOf(limiters, candidate),
-    attempt: attempt => paidAttempt(send, meter, attempt),
+    attempt: attempt => paidAttempt(send, meter, attempt, options.request ?? {}),
   }
-  return routerFor({ routes, parts, health, ledger, limiters }, options.scope ?? EVERYBODY)
+  return routerFor(
+    { routes, parts, health, ledger, limiters, runIds: createRunIds() },
+    options.scope ?? EVERYBODY,
+  )
 }
 
 type Shared = {
@@ -132,11 +137,12 @@ type Shared = {
   health: ProviderHealth
   ledger: Ledger | null
   limiters: ReadonlyMap<string, Limiter>
+  runIds: RunIds
 }
 
 function routerFor(shared: Shared, given: RouterScope): ModelRouter {
-  const { routes, parts, health, ledger, limiters } = shared
-  const scope = createScope(routes, given)
+  const { routes, parts, health, ledger, limiters, runIds } = shared
+  const scope = createScope(routes, given, runIds)
   return {
     resolve: name => scope.check(routes.route(name).model),
     models: () => routes.endpoints().flatMap(endpoint => [...endpoint.models.values()]),
@@ -169,7 +175,12 @@ export async function warmUp(model: Model<Api>): Promise<void> {
 
 type SendParts = { redact: Redact; redactor: Redactor; clock: Clock; fetch: Fetch; userAgent: string }
 
-function paidAttempt(parts: SendParts, meter: MeterParts, attempt: Attempt): ReturnType<typeof metered> {
+function paidAttempt(
+  parts: SendParts,
+  meter: MeterParts,
+  attempt: Attempt,
+  defaults: NonNullable<ModelRouterOptions['request']>,
+): ReturnType<typeof metered> {
   const { candidate, scope, request, number, classOf, forward, release } = attempt
   const { model } = candidate.route
   const context =
@@ -181,10 +192,21 @@ function paidAttempt(parts: SendParts, meter: MeterParts, attempt: Attempt): Ret
     ...request,
     model,
     context,
-    options: { ...request.options, ...(reasoning === undefined ? {} : { reasoning }) },
+    options: withDefaults(defaults, {
+      ...request.options,
+      ...(reasoning === undefined ? {} : { reasoning }),
+    }),
   }
   const send = () => sent(parts, candidate, own, forward).finally(release)
   return metered(meter, scope, candidate, own, number, classOf, send)
+}
+
+function withDefaults(
+  defaults: NonNullable<ModelRouterOptions['request']>,
+  options: SimpleStreamOptions,
+): SimpleStreamOptions {
+  const { temperature, ...all } = { ...defaults, ...options }
+  return temperature === undefined || all.reasoning !== undefined ? all : { ...all, temperature }
 }
 
 /** Never rejects. */

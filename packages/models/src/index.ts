@@ -22,7 +22,7 @@ export {
   piLoginFlows,
 } from './logins/login-flows.ts'
 export { createLogins, type LoginState, type Logins, loginProvider } from './logins/logins.ts'
-export { nodeAuthFile } from './logins/node-auth-file.ts'
+export { type PrivateJsonOptions, privateJsonFile } from './logins/private-json-file.ts'
 export {
   fuzzyModels,
   isLevel,

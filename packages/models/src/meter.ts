@@ -32,7 +32,7 @@ export async function metered(
   const { clock, accounts, ledger } = parts
   const startedAt = clock.now()
   const started = clock.monotonic()
-  const payers = scope.payers(request.sessionId)
+  const payers = scope.payers(request)
   const { model } = candidate.route
   const most = reservedUsage(model, request.context, request.options)
   const report = (
@@ -96,7 +96,7 @@ function lineOf(
   usage: TokenUsage,
   startedAt: number,
 ): LedgerLine {
-  const { session = '', ...others } = payers
+  const { session = '', run: _run, ...others } = payers
   return {
     v: 1,
     id: `q_${Buffer.from(random.bytes(9)).toString('hex')}`,

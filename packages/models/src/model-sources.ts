@@ -1,10 +1,11 @@
 /** What the state directory of a user says about models: logins and `models.json`. A mistake in it is a warning. */
 import { join } from 'node:path'
 import { type Clock, messageOf } from '@beige/protocol'
+import { fail } from './errors.ts'
 import { AUTH_FILE } from './logins/auth-file.ts'
 import { piLoginFlows } from './logins/login-flows.ts'
 import { createLogins, type Logins } from './logins/logins.ts'
-import { nodeAuthFile } from './logins/node-auth-file.ts'
+import { privateJsonFile } from './logins/private-json-file.ts'
 import { type ModelsFile, NO_MODELS_FILE, parseModelsFile } from './models-file.ts'
 import { nodeCommand } from './node-command.ts'
 import { nodeDisk } from './node-disk.ts'
@@ -54,8 +55,10 @@ export function loginsIn({
   fetch: send = systemFetch,
   warn,
 }: Omit<ModelSourcesParts, 'env'>): Logins {
+  const path = join(directory, AUTH_FILE)
+  const bad = (what: string) => fail('bad_auth_file', { path, what })
   return createLogins({
-    file: nodeAuthFile(join(directory, AUTH_FILE), warn),
+    file: privateJsonFile(path, { warn, bad }),
     flows: piLoginFlows(send),
     clock,
   })

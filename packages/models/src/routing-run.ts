@@ -28,3 +28,16 @@ export function newRoutingRun(answeredLast: ModelRef | null = null): RoutingRun 
 export function nameOf({ provider, id }: ModelRef): string {
   return `${provider}/${id}`
 }
+
+/** Tells the runs of one router apart, for budgets of a run. */
+export type RunIds = (run: RoutingRun) => string
+
+export function createRunIds(): RunIds {
+  const ids = new WeakMap<RoutingRun, string>()
+  let made = 0
+  return run => {
+    const id = ids.get(run) ?? String(++made)
+    ids.set(run, id)
+    return id
+  }
+}

@@ -5,7 +5,7 @@ import { fail } from './errors.ts'
 import type { HealthTarget } from './provider-health.ts'
 import type { ModelRequest, RouterScope } from './router.ts'
 import type { Route, Routes } from './routing.ts'
-import { nameOf, type RoutingRun } from './routing-run.ts'
+import { nameOf, type RoutingRun, type RunIds } from './routing-run.ts'
 
 export type Candidate = {
   route: Route
@@ -23,13 +23,13 @@ export type Scope = {
   check(model: Model<Api>): Model<Api>
   /** In the order in which they are asked. Throws `not_allowed`, `no_route`. */
   candidates(request: ModelRequest, run: RoutingRun): Candidate[]
-  payers(sessionId: string): Payers
+  payers(request: Pick<ModelRequest, 'sessionId' | 'run'>): Payers
 }
 
 export const EVERYBODY: RouterScope = {}
 
 /** Throws what `RouterScope` can be wrong in. */
-export function createScope(routes: Routes, given: RouterScope): Scope {
+export function createScope(routes: Routes, given: RouterScope, runIds: RunIds): Scope {
   const fallbacks = (given.fallbackModels ?? []).map(({ model, reasoning }) =>
     candidateOf(routes.route(model), reasoning),
   )
@@ -53,8 +53,10 @@ export function createScope(routes: Routes, given: RouterScope): Scope {
     given,
     budgets,
     check,
-    payers: sessionId => ({
+    payers: ({ sessionId, run }) => ({
       session: sessionId,
+      // Nobody asks what a single run has spent, unless it has a budget.
+      ...(run !== undefined && budgets.some(({ per }) => per === 'run') ? { run: runIds(run) } : {}),
       ...(given.agent === undefined ? {} : { agent: given.agent }),
       ...(given.tenant === undefined ? {} : { tenant: given.tenant }),
       ...(given.key === undefined ? {} : { key: given.key }),

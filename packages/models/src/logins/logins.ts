@@ -3,7 +3,8 @@ import type { Clock } from '@beige/protocol'
 import { messageOf } from '@beige/protocol'
 import type { Credential, Opened } from '../endpoint.ts'
 import { fail } from '../errors.ts'
-import { type AuthFile, loginIn, type StoredLogin } from './auth-file.ts'
+import { loginIn, type StoredLogin } from './auth-file.ts'
+import type { JsonFile } from './json-file.ts'
 import {
   type Interaction,
   isLoginProvider,
@@ -32,7 +33,7 @@ export type Logins = {
 const EARLY_MS = 60_000 // a token that ends within a request is no good
 const REFRESH_MS = 30_000
 
-export function createLogins(parts: { file: AuthFile; flows: LoginFlows; clock: Clock }): Logins {
+export function createLogins(parts: { file: JsonFile; flows: LoginFlows; clock: Clock }): Logins {
   const { file, flows } = parts
   return {
     async status(provider) {

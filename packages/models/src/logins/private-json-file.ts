@@ -1,19 +1,29 @@
-/** `auth.json` on the disk of a real process, changed under an exclusive SQLite transaction beside it. */
+/**
+ * A JSON file that several processes of one user change: `auth.json`, settings. Mode 0600, replaced whole, changed under
+ * an exclusive SQLite transaction beside it, which is a lock that the kernel holds and that ends with its process.
+ */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { nodeDisk } from '../node-disk.ts'
-import { type AuthEntries, type AuthFile, entriesOf } from './auth-file.ts'
+import { entriesOf, type JsonEntries, type JsonFile } from './json-file.ts'
 
 const POLL_MS = 25 // SQLite tells nobody when a lock is free
 const MAX_WAIT_MS = 90_000 // a refresh that another process makes under it takes 30 s at most
 const BUSY = 5 // SQLITE_BUSY
 const PRIVATE = 0o600
 
-export function nodeAuthFile(path: string, warn: (text: string) => void = () => {}): AuthFile {
-  const read = async (): Promise<AuthEntries | null> => {
+export type PrivateJsonOptions = {
+  /** Is told of a file that others could read; it is closed then. */
+  warn?(text: string): void
+  /** What is thrown for a file that is no JSON object. */
+  bad(what: string): Error
+}
+
+export function privateJsonFile(path: string, { warn = () => {}, bad }: PrivateJsonOptions): JsonFile {
+  const read = async (): Promise<JsonEntries | null> => {
     const bytes = await nodeDisk.read(path)
     if (bytes === null) return null
     const { mode } = await stat(path)
@@ -21,7 +31,7 @@ export function nodeAuthFile(path: string, warn: (text: string) => void = () => 
       await chmod(path, PRIVATE)
       warn(`${path} could be read by others (${(mode & 0o777).toString(8)}); it is private again`)
     }
-    return entriesOf(Buffer.from(bytes).toString('utf8'), path)
+    return entriesOf(Buffer.from(bytes).toString('utf8'), bad)
   }
   return {
     path,
