@@ -1,8 +1,8 @@
 /** `agent list-models`: what can be asked from here, searched by letters in order. */
-import { visible } from '@beige/client'
+import { textTable, visible } from '@beige/client'
 import { fuzzyModels } from '@beige/models'
 import type { ProcessWorld } from '../process-world.ts'
-import { textTable } from '../text-table.ts'
+
 import { modelsOf } from './catalogue.ts'
 
 export type ListModelsOptions = { json?: boolean; all?: boolean; gatewayUrl?: string; key?: string }

@@ -1,6 +1,6 @@
 /** `agent login`, `logout` and `auth-status`: subscriptions of providers, kept in `auth.json` of the state directory. */
 import { createInterface } from 'node:readline'
-import { visible } from '@beige/client'
+import { textTable, visible } from '@beige/client'
 import {
   type Fetch,
   type Interaction,
@@ -16,7 +16,6 @@ import { fail } from '../errors.ts'
 import { stateDirOf } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import { stopSignals } from '../stop-signals.ts'
-import { textTable } from '../text-table.ts'
 
 export type LoginOptions = { device?: boolean; paste?: boolean; enterprise?: string }
 

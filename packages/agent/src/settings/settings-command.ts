@@ -1,11 +1,11 @@
 /** `agent settings`: shows every value with where it comes from, sets fields and clears them. */
-import { visible } from '@beige/client'
+import { textTable, visible } from '@beige/client'
 import { privateJsonFile } from '@beige/models'
 import { explain } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import { stateDirOf } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
-import { textTable } from '../text-table.ts'
+
 import { expected, FIELDS, type Field, isGood } from './fields.ts'
 import { parsed, problemsIn, type Settings, settingsPath, textOf } from './settings.ts'
 
