@@ -58,6 +58,17 @@ impl Guests {
         self.called.notify_one();
     }
 
+    /// Whether one waits for a spare thread.
+    pub fn are_calling(&self) -> bool {
+        self.lock().called > 0
+    }
+
+    /// It got a thread of its own after all.
+    pub fn call_off(&self) {
+        let mut state = self.lock();
+        state.called = state.called.saturating_sub(1);
+    }
+
     /// For a spare thread: waits until it is needed.
     pub fn wait(&self) -> Guest {
         let mut state = self.lock();

@@ -29,6 +29,8 @@ const MAX_OPEN_FILES: u64 = 32_768;
 /// ones, which is ten of these, and would be hundreds of small ones with their pages.
 const STACK_BYTES: usize = 4 * 1024 * 1024;
 const SPARE_THREADS: usize = 2;
+/// How soon a thread is tried again for a connection that got none.
+const THREAD_AGAIN: Duration = Duration::from_millis(20);
 /// For answers that are on their way when execd ends.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -98,7 +100,9 @@ fn accept_until_stopped(
             return log::info("nobody came back, so this ends");
         }
         let expiry_left = next_expiry.map(|at| at.saturating_duration_since(Instant::now()));
-        let timeout = [sweep_again, idle_left, expiry_left].into_iter().flatten().min();
+        // The spare threads may be with clients who only keep their connections.
+        let thread_again = service.guests.are_calling().then_some(THREAD_AGAIN);
+        let timeout = [sweep_again, idle_left, expiry_left, thread_again].into_iter().flatten().min();
         if let Err(error) = poll(&mut fds, timeout) {
             return log::error(&format!("poll: {error}"));
         }
@@ -115,6 +119,9 @@ fn accept_until_stopped(
             if service.connections.load(Ordering::SeqCst) == 0 {
                 memory::release();
             }
+        }
+        if thread_again.is_some() && start_thread(service).is_ok() {
+            service.guests.call_off();
         }
         if fds[1].is_ready() {
             accept(service, listener);
@@ -157,20 +164,24 @@ fn accept(service: &Arc<Service>, listener: &Listener) {
         return;
     }
     let guest = Guest { socket, guard: Connected(service.clone()) };
-    // The thread finds its guest in the queue: where there can be no new thread, a spare one finds it.
     service.guests.push(guest);
+    if let Err(error) = start_thread(service) {
+        log::info(&format!("no thread for a connection: {}", describe(&error)));
+        service.guests.call_spare();
+    }
+}
+
+/// The thread finds its guest in the queue: where there can be no new thread, a spare one finds it.
+fn start_thread(service: &Arc<Service>) -> io::Result<()> {
     let host = service.clone();
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-    if let Err(error) = thread.spawn(move || {
+    std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
         if let Some(guest) = host.guests.pop()
             && act_as_user(&host)
         {
             connection::serve(&host, guest.socket, Box::new(guest.guard));
         }
-    }) {
-        log::info(&format!("no thread for a connection: {}", describe(&error)));
-        service.guests.call_spare();
-    }
+    })?;
+    Ok(())
 }
 
 /// Threads that are there before a command takes all processes that there may be: its caller must still be able to end it.

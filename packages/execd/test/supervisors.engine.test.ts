@@ -1,7 +1,7 @@
 /** A command of the same user can kill or stop its own supervisor. It gains nothing by it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newMarker, processesWith, skip, startExecd, until } from './execd.ts'
+import { IN_NAMESPACE, needsNamespaces, newMarker, processesWith, skip, startExecd, until } from './execd.ts'
 
 const LOOP = 'while :; do sleep 0.2; done'
 
@@ -32,4 +32,30 @@ test('execd and supervisors can not be read', { skip }, async t => {
   // Root reads what it likes; that is what EXECD_RUN_AS is for.
   if (process.getuid?.() !== 0) assert.equal(answer.stdout.length, 0)
   assert.equal(answer.exit_code, 0)
+})
+
+test('a stream whose supervisor is gone before it said a word is answered', { skip }, async t => {
+  const execd = await startExecd(t)
+  for (let round = 0; round < 40; round += 1) {
+    const script = `sleep 0.00${round % 4}; kill -KILL $PPID; ${LOOP}`
+    const { frames } = await execd.stream({ command: 'sh', args: ['-c', script] })
+    const all = await Array.fromAsync(frames)
+    assert.deepEqual([all.at(0)?.type, all.at(-1)?.type, all.at(-1)?.signal], ['start', 'exit', 'SIGKILL'])
+  }
+})
+
+test('kill -9 -1 ends every command of the sandbox and no call waits', { skip: needsNamespaces }, async t => {
+  const execd = await startExecd(t, {}, IN_NAMESPACE)
+  for (let round = 0; round < 10; round += 1) {
+    const others = [LOOP, 'exec sleep 1000', `setsid sh -c '${LOOP}' & wait`].map(async script => {
+      const { frames } = await execd.stream({ command: 'sh', args: ['-c', script] })
+      return (await Array.fromAsync(frames)).at(-1)?.signal
+    })
+    const killer = await execd.run({ command: 'sh', args: ['-c', `sleep 0.0${round}; kill -9 -1; ${LOOP}`] })
+    assert.equal(killer.signal, 'SIGKILL')
+    // One that was only starting then goes on to the next kill.
+    await execd.run({ command: 'sh', args: ['-c', `sleep 0.1; kill -9 -1; ${LOOP}`] })
+    assert.deepEqual(await Promise.all(others), ['SIGKILL', 'SIGKILL', 'SIGKILL'])
+  }
+  await until('nothing is left to execd', () => execd.children().length === 0)
 })

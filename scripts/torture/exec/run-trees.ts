@@ -63,7 +63,7 @@ async function growOne(
   { seed, say, signal }: TortureOptions,
   result: TortureResult,
 ): Promise<void> {
-  const tree = makeTree(seed, number, target.hasPidsLimit)
+  const tree = makeTree(seed, number, target)
   const replay = `tree ${number} on ${target.name} (--seed ${seed} --first ${number} --count 1)`
   try {
     const tookMs = await abortOne(target, tree, AbortSignal.any([signal, AbortSignal.timeout(TREE_MS)]))

@@ -26,6 +26,8 @@ export type Target = {
   name: TargetName
   exec: ExecClient
   hasPidsLimit: boolean
+  /** Whether processes there can name no others: what kills all that it can must not run anywhere else. */
+  isNamespace: boolean
   /** Processes that belong to nothing that runs, as words for people. */
   leftovers(signal: AbortSignal): Promise<string[]>
 } & AsyncDisposable
@@ -53,6 +55,7 @@ async function openBare(signal: AbortSignal): Promise<Target> {
     name: 'execd',
     exec,
     hasPidsLimit: false,
+    isNamespace: false,
     // It adopts every orphan below it, so nothing that it started can be anywhere else.
     async leftovers() {
       const deadline = AbortSignal.timeout(REAP_MS)
@@ -106,6 +109,7 @@ async function openSandbox(
     name,
     exec: sandbox.exec,
     hasPidsLimit: (await sandbox.inspect(signal)).limits.pids !== null,
+    isNamespace: true,
     async leftovers(signal) {
       const { stdout } = await sandbox.exec.run({ command: 'sh', args: ['-c', LIST] }, signal)
       return Buffer.from(stdout).toString().split('\n').filter(Boolean)

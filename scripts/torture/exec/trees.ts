@@ -47,6 +47,14 @@ const LIVES: Readonly<Record<string, string>> = {
   'starts again and again': 'while :; do ( sleep 0.02 & ); sleep 0.02; done',
 }
 
+/** What only a process in a pid namespace may do: on the machine itself it would end the machine's processes. */
+const LIVES_IN_A_NAMESPACE: Readonly<Record<string, string>> = {
+  'kills everybody': 'sleep 0.05; kill -9 -1; exec sleep 1000',
+  'kills everybody again and again': 'while :; do kill -9 -1; done',
+  'stops everybody': 'sleep 0.05; kill -STOP -1; exec sleep 1000',
+}
+const IN_A_NAMESPACE_SHARE = 0.1
+
 const DAEMON = [
   'daemon() { command -v python3 >/dev/null && python3 -c',
   `'import os,sys\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\nos.execvp("sh",["sh","-c",sys.argv[1],sys.argv[1],sys.argv[2]])'`,
@@ -54,14 +62,21 @@ const DAEMON = [
 ].join(' ')
 const STORMS = `storm() { [ "$1" -le 0 ] && { sleep 0.05; return; }; storm $(($1-1)) & storm $(($1-1)) & wait; }`
 
-/** `isBounded`: it grows where the number of processes has a limit. */
-export function makeTree(seed: number, number: number, isBounded: boolean): Tree {
+/** Where a tree grows. */
+export type Place = {
+  /** The number of processes has a limit. */
+  hasPidsLimit: boolean
+  /** It can name no process but those of its own sandbox. */
+  isNamespace: boolean
+}
+
+export function makeTree(seed: number, number: number, { hasPidsLimit, isNamespace }: Place): Tree {
   const random = randomFrom(seed, number)
   const traits: string[] = []
   const functions: string[] = []
   const isStubborn = random.chance(STUBBORN_SHARE)
   const hasStorm = random.chance(STORM_SHARE)
-  const stormDepth = isBounded ? BOUNDED_STORM_DEPTH : STORM_DEPTH
+  const stormDepth = hasPidsLimit ? BOUNDED_STORM_DEPTH : STORM_DEPTH
 
   const pickName = (from: Readonly<Record<string, unknown>>): string => {
     const names = Object.keys(from)
@@ -81,7 +96,8 @@ export function makeTree(seed: number, number: number, isBounded: boolean): Tree
       const start = STARTS[pickName(STARTS)]
       if (start) lines.push(start(addNode(depth + 1)))
     }
-    const life = node === 0 && hasStorm ? `while :; do storm ${stormDepth}; done` : LIVES[pickName(LIVES)]
+    const lives = isNamespace && random.chance(IN_A_NAMESPACE_SHARE) ? LIVES_IN_A_NAMESPACE : LIVES
+    const life = node === 0 && hasStorm ? `while :; do storm ${stormDepth}; done` : lives[pickName(lives)]
     lines.push(life ?? '')
     functions[node] = `n${node}() { ${lines.join('\n')}\n}`
     return node

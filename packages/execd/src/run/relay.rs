@@ -248,6 +248,10 @@ impl Relay<'_> {
                 Some(Report::Gone) => {
                     // Killed by its own command, or by us. What it had below it is ours now, and is killed.
                     self.service.reaper.wait_gone(self.command.supervisor);
+                    if !self.is_started {
+                        // Before it said so. A stream has its start all the same, or its client would wait for ever.
+                        self.note_start(0);
+                    }
                     self.end.get_or_insert(End::Exit(Exit::Signal(libc::SIGKILL)));
                     self.is_empty = true;
                 }

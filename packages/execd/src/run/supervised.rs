@@ -143,7 +143,7 @@ pub fn answer(
             // What the reader has not taken yet, from what is held.
             follow::go_on(exchange, job, frames, None, None)
         }
-        Some(_) => end.map(|_| ()),
+        Some(_) => end.and_then(|_| follow::begin(exchange, job, [0, 0], None)),
         None => answer_of(service, exchange, job),
     }
 }
