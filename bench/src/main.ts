@@ -5,10 +5,11 @@ import { parseArgs } from 'node:util'
 import type { Bench } from './bench.ts'
 import { execBench } from './exec/exec-bench.ts'
 import { execdBench } from './execd/execd-bench.ts'
+import { gatewayBench } from './gateway/gateway-bench.ts'
 import { renderJson, renderTable } from './output.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
-const BENCHES: readonly Bench[] = [execBench, execdBench, startupBench]
+const BENCHES: readonly Bench[] = [execBench, execdBench, gatewayBench, startupBench]
 
 const root = join(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({

@@ -36,6 +36,7 @@ const MAX_UNREAD_BYTES = 8_388_608
 
 export async function answerLlm(parts: LlmCallParts, call: LlmCall): Promise<void> {
   const { wire, request, access, response } = call
+  if (response.destroyed) return // nobody is there any more who would have to be told
   const id = Buffer.from(parts.random.bytes(12)).toString('hex')
   const about = { id, createdMs: parts.clock.now(), body: call.body }
   const writer = wire.writer(request, about)
@@ -44,6 +45,14 @@ export async function answerLlm(parts: LlmCallParts, call: LlmCall): Promise<voi
 
   let hasBegun = false
   let lastSentMs = parts.clock.monotonic()
+  let waiting = ''
+  /** What comes in one turn of the loop goes out in one write. */
+  const flush = (): void => {
+    if (waiting === '' || response.destroyed) return
+    response.write(waiting)
+    waiting = ''
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy()
+  }
   const send = (text: string): void => {
     if (text === '' || response.destroyed) return
     if (!hasBegun) {
@@ -56,8 +65,13 @@ export async function answerLlm(parts: LlmCallParts, call: LlmCall): Promise<voi
       })
     }
     lastSentMs = parts.clock.monotonic()
-    response.write(text)
-    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy()
+    if (waiting === '') setImmediate(flush)
+    waiting += text
+  }
+  const endWith = (text: string): void => {
+    send(text)
+    response.end(waiting)
+    waiting = ''
   }
   const beat = async (): Promise<void> => {
     while (!gone.signal.aborted) {
@@ -98,7 +112,7 @@ export async function answerLlm(parts: LlmCallParts, call: LlmCall): Promise<voi
     access.router.release(sessionOf(call, id))
   }
   if (final === null || response.destroyed) return
-  finish(parts, call, { outcome, final, writer, hasBegun, send })
+  finish(parts, call, { outcome, final, writer, hasBegun, endWith })
 }
 
 function finish(
@@ -109,24 +123,20 @@ function finish(
     final: AssistantMessage
     writer: ReturnType<Wire['writer']>
     hasBegun: boolean
-    send(text: string): void
+    endWith(text: string): void
   },
 ): void {
-  const { outcome, final, writer, send } = ended
+  const { outcome, final, writer, endWith } = ended
   const end = endOfAnswer(outcome, final)
   if (end !== null) {
     // A refusal's words are its message; there may be no others.
-    if (request.isStreamed) {
-      send(writer.end(final, end))
-      response.end()
-    } else answerJson(response, 200, writer.whole(final, end))
+    if (request.isStreamed) endWith(writer.end(final, end))
+    else answerJson(response, 200, writer.whole(final, end))
     return
   }
   const error = wireErrorOf(outcome, final, parts.redact)
-  if (ended.hasBegun) {
-    send(writer.broken(error))
-    response.end()
-  } else answerWireError(response, wire, error, parts.clock.now())
+  if (ended.hasBegun) endWith(writer.broken(error))
+  else answerWireError(response, wire, error, parts.clock.now())
 }
 
 /** Null where there is no answer. */
