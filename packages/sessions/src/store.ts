@@ -103,3 +103,13 @@ export interface SessionStore {
   emptyTrash(time: number): Promise<number>
   close(): Promise<void>
 }
+
+/** A store whose sessions may be sealed. */
+export interface RewrappableStore extends SessionStore {
+  /**
+   * Moves every session and those in the trash to the key that writes, `told` of each; again after a kill it goes on where
+   * it was. `unfolded`: how many index files of live processes still are as they were. Rejects with `session_busy` at one
+   * that is in use, and with `bad_key` where there are no keys.
+   */
+  rewrap(told?: (one: { id: SessionId; isMoved: boolean }) => void): Promise<{ unfolded: number }>
+}

@@ -1,9 +1,10 @@
 /** A log as a few owners leave it on a disk in memory: released, killed, put together to a base. */
 import { type SessionId, type SessionRecord, systemRandom } from '@beige/protocol'
-import { createFilesStore, type FilesStore } from '../src/files/index.ts'
+import { createFilesStore } from '../src/files/index.ts'
 import { createSealing, type Sealing } from '../src/sealing/sealing.ts'
 import { segmentEpochs, segmentName } from '../src/segment-lines.ts'
 import { parseSegment } from '../src/segment-parse.ts'
+import type { RewrappableStore } from '../src/store.ts'
 import { createManualTime, type ManualTime } from './manual-time.ts'
 import { createMemoryDisk, type MemoryDisk } from './memory-disk.ts'
 import { answer, finished, prompt, seededRandom, sessionId, started } from './sample-records.ts'
@@ -25,7 +26,7 @@ export function processOn(
   seed: number,
   time: ManualTime = createManualTime(),
   sealing?: Sealing,
-): { store: FilesStore; kill: () => void } {
+): { store: RewrappableStore; kill: () => void } {
   const ticker = time.ticker()
   const store = createFilesStore({
     root: '/sessions',

@@ -1,7 +1,7 @@
 /** `agent sessions rewrap`: moves all sessions of a tenant to the newest key, also those that were never sealed. */
 import { plural, visible } from '@beige/client'
 import type { SessionId } from '@beige/protocol'
-import { createFilesStore } from '@beige/sessions'
+import { createFilesStore, createPostgresStore } from '@beige/sessions'
 import { fail } from '../errors.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import { openSealing } from '../sealing-choice.ts'
@@ -17,13 +17,17 @@ export async function rewrapCommand(raw: PlaceOptions, world: ProcessWorld): Pro
       expected: 'the file of the key that sessions move to',
     })
   }
-  if (options.store.kind !== 'files') {
-    const reason = `sessions in ${options.store.kind} can not be rewrapped yet`
-    throw fail('bad_value', { name: '--store', reason, expected: 'files' })
+  const { store: choice } = options
+  if (choice.kind === 'memory') {
+    const reason = 'nothing of memory is at rest'
+    throw fail('bad_value', { name: '--store', reason, expected: 'files or postgres://host/database' })
   }
   const sealing = await openSealing(options.sealing, world, { readsPlain: true })
   const { clock, random } = world
-  const store = createFilesStore({ root: options.sessionDir, clock, random, sealing })
+  const store =
+    choice.kind === 'files'
+      ? createFilesStore({ root: options.sessionDir, clock, random, sealing })
+      : createPostgresStore({ url: choice.url, clock, random, sealing, tenant: sealing.tenant })
   const moved: SessionId[] = []
   let count = 0
   try {

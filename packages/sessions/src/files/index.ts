@@ -21,7 +21,7 @@ import type { Sealing } from '../sealing/sealing.ts'
 import { segmentName } from '../segment-lines.ts'
 import { plainLines, type SessionLines } from '../session-lines.ts'
 import { emptyRow, moveRow, type RowState } from '../session-row.ts'
-import type { NewSession, OpenOptions, SessionLog, SessionStore } from '../store.ts'
+import type { NewSession, OpenOptions, RewrappableStore, SessionLog } from '../store.ts'
 import { MAX_SEGMENTS, removeSegments, writeBase } from './base.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { createHolderWatch } from './holder.ts'
@@ -46,15 +46,6 @@ export type FilesStoreParts = {
   sealing?: Sealing
 }
 
-export interface FilesStore extends SessionStore {
-  /**
-   * Moves every session here and in the trash to the key that writes, `told` of each; again after a kill it goes on where
-   * it was. `unfolded`: how many index files of live processes still are as they were. Rejects with `session_busy` at one
-   * that is in use.
-   */
-  rewrap(told?: (one: { id: SessionId; isMoved: boolean }) => void): Promise<{ unfolded: number }>
-}
-
 type Rewriting = {
   id: SessionId
   writer: SegmentWriter
@@ -67,7 +58,7 @@ type Rewriting = {
 }
 
 /** `root` holds the folders of the sessions; it and missing ones above it are made at the first need. */
-export function createFilesStore(parts: FilesStoreParts): FilesStore {
+export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
   const { root, clock, random, disk = nodeDisk, ticker = systemTicker, sealing } = parts
   const linesOf = (id: SessionId): SessionLines => sealing?.lines(id) ?? plainLines
   const world: SessionWorld = { clock, random, disk, ticker }
@@ -172,7 +163,7 @@ export function createFilesStore(parts: FilesStoreParts): FilesStore {
     throw fail('storage', { id, what: 'writing it anew', reason: 'see the disk' })
   }
 
-  const store: FilesStore = {
+  const store: RewrappableStore = {
     async create(first: NewSession, ...more) {
       const { id } = first
       if (!isSessionId(id)) throw fail('bad_record', { id, type: 'session', reason: 'its id is not valid' })

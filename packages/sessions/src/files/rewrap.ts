@@ -3,10 +3,9 @@
  * is durable before the next; what a kill leaves is found again by the keys that its lines name.
  */
 import { join } from 'node:path'
-import type { RecordBody, SessionRecord } from '@beige/protocol'
 import type { LogView } from '../log-view.ts'
 import type { Disk } from '../outside.ts'
-import { FIRST_PREV, type PreparedBody } from '../record-line.ts'
+import { encodeAgain } from '../sealing/encode-again.ts'
 import type { Sealing } from '../sealing/sealing.ts'
 import { BASE_END, decodeHeader, RELEASED, segmentEpochs, segmentName } from '../segment-lines.ts'
 import { kidOf, type SessionLines } from '../session-lines.ts'
@@ -19,20 +18,13 @@ export async function writeRewrappedBase(
   view: LogView,
   lines: SessionLines,
 ): Promise<{ prev: string } | null> {
-  const encoded: Uint8Array[] = []
-  let prev = FIRST_PREV
-  for (const record of view.records) {
-    const { seq, epoch, at } = record
-    const one = lines.encode(bodyAgain(record), { seq, epoch, prev, at })
-    encoded.push(one.line)
-    prev = one.hash
-  }
-  const isWritten = await writer.writeLines([...encoded, Buffer.from(BASE_END)])
+  const encoded = encodeAgain(view.records, lines)
+  const isWritten = await writer.writeLines([...encoded.map(one => one.line), Buffer.from(BASE_END)])
   if (!isWritten) return null
   writer.forgetSeals()
   // Where the last numbers are lost, the header says how it goes on, and it was written before.
   const isTailLost = view.nextSeq !== (view.records.at(-1)?.seq ?? 0) + 1
-  return { prev: isTailLost ? view.prev : prev }
+  return { prev: isTailLost ? view.prev : (encoded.at(-1)?.hash ?? view.prev) }
 }
 
 /** True when every line of every segment, and each copy of damaged bytes, is under the key that writes now. */
@@ -76,13 +68,4 @@ const isQuarantine = (name: string) => name.endsWith('.quarantine')
 function isOfSegment(line: Uint8Array): boolean {
   const text = line.length <= RELEASED.length ? Buffer.from(line).toString('latin1') : ''
   return text === RELEASED || text === BASE_END || decodeHeader(line) !== null
-}
-
-const UNKNOWN: RecordBody = { type: 'custom', kind: 'unknown' } // never looked at: the text alone is written
-
-function bodyAgain(record: SessionRecord): PreparedBody {
-  const { seq: _, epoch: __, prev: ___, at: ____, ...body } = record
-  if (body.type !== 'unknown') return { text: JSON.stringify(body), value: body }
-  const { seq: _s, epoch: _e, prev: _p, at: _a, ...raw } = Object(body.raw)
-  return { text: JSON.stringify(raw), value: UNKNOWN }
 }

@@ -10,6 +10,8 @@ export type StoredHistory = {
   nextSeq: number
   prev: string
   untold: readonly FoundDamage[]
+  /** Lines that are there and are no part of the history. */
+  damaged: readonly FoundDamage[]
 }
 
 /** Throws `no_key`, `wrong_seal` and `not_sealed`. */
@@ -27,7 +29,13 @@ export function viewHistory({ head, lines }: History, id: SessionId, reading: Se
   const end = { seq: head.lastSeq + 1, epoch: head.epoch, line: new Uint8Array(0) }
   chain.reached(head.lastSeq, head.prev, placeOf(end, 'missing'))
   const view = chain.end()
-  return { ...view, nextSeq: head.lastSeq + 1, prev: view.nextSeq > head.lastSeq + 1 ? view.prev : head.prev }
+  const damaged = [...view.told, ...view.untold].filter(one => one.bytes.length > 0)
+  return {
+    ...view,
+    damaged,
+    nextSeq: head.lastSeq + 1,
+    prev: view.nextSeq > head.lastSeq + 1 ? view.prev : head.prev,
+  }
 }
 
 /** Null also for a record that was put where another one belongs. */

@@ -15,11 +15,12 @@ import { FIRST_PREV } from '../record-line.ts'
 import type { Sealing } from '../sealing/sealing.ts'
 import { checkReadable, plainLines, type SessionLines } from '../session-lines.ts'
 import { emptyRow, moveRow } from '../session-row.ts'
-import type { OpenOptions, SessionStore } from '../store.ts'
+import type { OpenOptions, RewrappableStore } from '../store.ts'
 import { openPostgresTables, type PostgresTables } from './connect.ts'
 import { viewHistory } from './history.ts'
 import { createLease, type Lease } from './lease.ts'
 import { createPostgresBackend } from './log-backend.ts'
+import { isRewrapped, rewrapSession } from './rewrap.ts'
 import { sealedTables } from './sealed-tables.ts'
 import { untilSettled } from './settle.ts'
 import type { Head, Look, SessionTables } from './tables.ts'
@@ -48,7 +49,7 @@ export type PostgresShardParts = {
 export interface PostgresShard {
   readonly incarnation: string
   /** The sessions of `tenant`, sealed where its keys are given; closed with the shard. */
-  store(tenant: string, sealing?: Sealing): SessionStore
+  store(tenant: string, sealing?: Sealing): RewrappableStore
   close(): Promise<void>
 }
 
@@ -59,6 +60,7 @@ type Place = {
   open: OpenSessions<OwnedLog>
   tables: SessionTables
   linesOf: (id: SessionId) => SessionLines
+  sealing: Sealing | null
 }
 
 /** Connects at the first need. */
@@ -85,7 +87,7 @@ export function createPostgresShard(parts: PostgresShardParts): PostgresShard {
       const open = createOpenSessions<OwnedLog>(incarnation)
       opened.push(open)
       const plain = tables.sessionsOf(tenant)
-      const place = { parts, incarnation, lease, open }
+      const place = { parts, incarnation, lease, open, sealing: sealing ?? null }
       if (!sealing) return storeOf({ ...place, tables: plain, linesOf: () => plainLines })
       return storeOf({ ...place, tables: sealedTables(plain, sealing), linesOf: id => sealing.lines(id) })
     },
@@ -100,7 +102,7 @@ export function createPostgresShard(parts: PostgresShardParts): PostgresShard {
 /** A shard with one tenant, for a process that has no others. */
 export function createPostgresStore(
   parts: PostgresShardParts & { tenant?: string; sealing?: Sealing },
-): SessionStore {
+): RewrappableStore {
   const { tenant = LOCAL_TENANT, sealing } = parts
   const shard = createPostgresShard(parts)
   return { ...shard.store(tenant, sealing), close: () => shard.close() }
@@ -108,7 +110,7 @@ export function createPostgresStore(
 
 const LOCAL_TENANT = 'local'
 
-function storeOf(place: Place): SessionStore {
+function storeOf(place: Place): RewrappableStore {
   const { parts, incarnation, open, tables, lease, linesOf } = place
   const { clock } = parts
   const settled = <T>(action: () => Promise<T>) => untilSettled(clock, action)
@@ -223,6 +225,22 @@ function storeOf(place: Place): SessionStore {
     }
   }
 
+  /** As its owner, unless it is in the trash: there nobody writes. */
+  async function moved(id: SessionId, head: Head, sealing: Sealing): Promise<void> {
+    const rewrap = (mine: Head) => rewrapSession({ tables, clock, sealing }, id, mine)
+    if (await settled(() => tables.isInTrash(id))) return rewrap(head)
+    await open.claim(id, undefined, () =>
+      leased(async () => {
+        const { epoch, isKnownDead } = await untilFree(id, {})
+        const mine = { ...head, epoch: epoch + 1, owner: incarnation }
+        await compareAndSet(id, () => tables.take(id, epoch, incarnation, isKnownDead), mine)
+        await rewrap(mine)
+        await settled(() => tables.release(id, mine, null))
+        return null
+      }),
+    )
+  }
+
   return {
     async create(first, ...more) {
       const { id } = first
@@ -291,6 +309,17 @@ function storeOf(place: Place): SessionStore {
       if (!isSessionId(id) || !(await settled(() => tables.restore(id)))) throw fail('not_in_trash', { id })
     },
     emptyTrash: time => settled(() => tables.emptyTrash(time, clock.now())),
+    async rewrap(told = () => {}) {
+      const { sealing } = place
+      if (!sealing) throw fail('bad_key', { reason: 'there is none' })
+      for (const id of await settled(() => tables.all())) {
+        const history = await settled(() => tables.wholeHistory(id))
+        const isMoved = history !== null && !(await isRewrapped(tables, id, history, sealing))
+        if (isMoved) await moved(id, history.head, sealing)
+        told({ id, isMoved })
+      }
+      return { unfolded: 0 }
+    },
     close: () => open.closeAll(),
   }
 }

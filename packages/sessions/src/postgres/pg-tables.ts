@@ -1,5 +1,5 @@
 /** The tables of store `postgres` over a database: values into statements, rows out of answers. */
-import { isSessionId } from '@beige/protocol'
+import { isSessionId, type SessionId } from '@beige/protocol'
 import { compile, map, unknown } from '@earendil-works/pi-schema'
 import { damageHash } from '../chain.ts'
 import { EXPIRY_MS } from '../incarnation.ts'
@@ -7,7 +7,7 @@ import type { EncodedRecord } from '../record-line.ts'
 import type { ListQuery, SessionRow } from '../store.ts'
 import type { Answer, Database, Statement } from './database.ts'
 import * as sql from './statements.ts'
-import type { Head, ReplicaTable, SessionTables } from './tables.ts'
+import type { Head, History, ReplicaTable, SessionTables } from './tables.ts'
 
 const READ_MS = 30_000 // of a whole history or listing
 
@@ -16,6 +16,16 @@ export function createPgTables(database: Database, tenant: string): SessionTable
     database.run(statement, [tenant, ...values])
   const read = (statement: Statement, ...values: readonly unknown[]) =>
     database.run(statement, [tenant, ...values], READ_MS)
+
+  async function historyBy(statement: Statement, id: SessionId): Promise<History | null> {
+    const { rows } = await read(statement, id)
+    const [first] = rows
+    if (!first) return null
+    const lines = rows.flatMap(({ seq, record_epoch: epoch, line }) =>
+      line === null ? [] : [{ seq: Number(seq), epoch: Number(epoch), line: bytesOf(line) }],
+    )
+    return { head: headOf(first), lines }
+  }
 
   return {
     async create(id, owner, encoded, row) {
@@ -52,14 +62,25 @@ export function createPgTables(database: Database, tenant: string): SessionTable
     },
     take: async (id, seen, owner, isKnownDead) =>
       (await run(sql.TAKE, id, seen, owner, isKnownDead)).count > 0,
-    async history(id) {
-      const { rows } = await read(sql.HISTORY, id)
-      const [first] = rows
-      if (!first) return null
-      const lines = rows.flatMap(({ seq, record_epoch: epoch, line }) =>
-        line === null ? [] : [{ seq: Number(seq), epoch: Number(epoch), line: bytesOf(line) }],
-      )
-      return { head: headOf(first), lines }
+    history: id => historyBy(sql.HISTORY, id),
+    wholeHistory: id => historyBy(sql.WHOLE_HISTORY, id),
+    all: async () => (await read(sql.ALL)).rows.flatMap(({ id }) => idsOf(id)),
+    async rewrite(id, before, encoded, row) {
+      const { owner, epoch, lastSeq } = before
+      const prev = encoded.at(-1)?.hash ?? before.prev
+      const fence = [owner, epoch, lastSeq, prev]
+      return (await read(sql.REWRITE, id, ...linesOf(encoded), ...fence, ...columnsOf(row))).rows.length > 0
+    },
+    async quarantined(id) {
+      const { rows } = await read(sql.QUARANTINED, id)
+      return rows.map(({ seq, hash, line }) => ({
+        seq: Number(seq),
+        hash: String(hash),
+        line: bytesOf(line),
+      }))
+    },
+    async replaceCopy(id, seq, hash, line) {
+      await run(sql.REPLACE_COPY, id, seq, hash, line)
     },
     async append(id, before, encoded, row) {
       const last = encoded.at(-1)
@@ -186,6 +207,11 @@ const metaSchema = compile(map(unknown()))
 function metaOf(text: unknown): Readonly<Record<string, unknown>> {
   const value: unknown = typeof text === 'string' ? JSON.parse(text) : {}
   return metaSchema.check(value) ? value : {}
+}
+
+function idsOf(value: unknown): SessionId[] {
+  const id = String(value)
+  return isSessionId(id) ? [id] : []
 }
 
 function bytesOf(value: unknown): Uint8Array {

@@ -35,6 +35,7 @@ export function sealedTables(tables: SessionTables, sealing: Sealing): SessionTa
     ...tables,
     create: (id, owner, encoded, row) => tables.create(id, owner, encoded, sealed(row)),
     append: (id, before, encoded, row) => tables.append(id, before, encoded, row && sealed(row)),
+    rewrite: (id, before, encoded, row) => tables.rewrite(id, before, encoded, sealed(row)),
     release: (id, head, row) => tables.release(id, head, row && sealed(row)),
     async page(query) {
       const { text, cwd } = query

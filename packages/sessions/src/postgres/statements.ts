@@ -72,12 +72,45 @@ export const REMOVE: Statement = {
   WHERE tenant = $1 AND id = $2 AND ${IS_FREE}`,
 }
 
-export const HISTORY: Statement = {
-  name: 'history',
-  text: `SELECT s.epoch, s.owner, s.last_seq, s.prev, r.seq, r.epoch AS record_epoch, r.line
+function historyText(condition: string): string {
+  return `SELECT s.epoch, s.owner, s.last_seq, s.prev, r.seq, r.epoch AS record_epoch, r.line
   FROM sessions s LEFT JOIN records r ON r.tenant = s.tenant AND r.session = s.id
-  WHERE s.tenant = $1 AND s.id = $2 AND s.deleted_at IS NULL
-  ORDER BY r.seq`,
+  WHERE s.tenant = $1 AND s.id = $2 AND ${condition}
+  ORDER BY r.seq`
+}
+export const HISTORY: Statement = { name: 'history', text: historyText('s.deleted_at IS NULL') }
+export const WHOLE_HISTORY: Statement = { name: 'whole_history', text: historyText('s.purged_at IS NULL') }
+
+export const ALL: Statement = {
+  name: 'all',
+  text: 'SELECT id FROM sessions WHERE tenant = $1 AND purged_at IS NULL ORDER BY id',
+}
+
+// The same fence as an append; a session in the trash has no owner.
+export const REWRITE: Statement = {
+  name: 'rewrite',
+  text: `WITH mine AS (
+    UPDATE sessions SET prev = $10, ${assignments(11)}
+    WHERE tenant = $1 AND id = $2 AND owner IS NOT DISTINCT FROM $7 AND epoch = $8 AND last_seq = $9
+      AND purged_at IS NULL
+    RETURNING tenant, id),
+  gone AS (
+    DELETE FROM records r USING mine WHERE r.tenant = mine.tenant AND r.session = mine.id AND r.seq <> ALL($3::bigint[])),
+  moved AS (
+    UPDATE records r SET line = substring($6::bytea FROM l.start FOR l.size)
+    FROM mine, unnest($3::bigint[], $4::int[], $5::int[]) AS l(seq, start, size)
+    WHERE r.tenant = mine.tenant AND r.session = mine.id AND r.seq = l.seq)
+  SELECT id FROM mine`,
+}
+
+export const QUARANTINED: Statement = {
+  name: 'quarantined',
+  text: 'SELECT seq, hash, line FROM quarantine WHERE tenant = $1 AND session = $2',
+}
+
+export const REPLACE_COPY: Statement = {
+  name: 'replace_copy',
+  text: 'UPDATE quarantine SET line = $5 WHERE tenant = $1 AND session = $2 AND seq = $3 AND hash = $4',
 }
 
 function releaseText(columns: string): string {

@@ -15,6 +15,7 @@ export type Look = Head & { firstLine: Uint8Array | null; owning: Owning | null 
 export type Owning = { beats: number; leftMs: number; name: string; advertise: string | null }
 
 export type StoredLine = { seq: number; epoch: number; line: Uint8Array }
+export type CopiedLine = { seq: number; hash: string; line: Uint8Array }
 export type History = { head: Head; lines: readonly StoredLine[] }
 
 /** Sessions of one tenant. */
@@ -37,6 +38,14 @@ export interface SessionTables {
   ): Promise<boolean>
   release(id: SessionId, head: Head, row: SessionRow | null): Promise<void>
   quarantine(id: SessionId, damages: readonly FoundDamage[]): Promise<void>
+  /** All that are not purged, those in the trash, too. */
+  all(): Promise<readonly SessionId[]>
+  /** Also of one in the trash. */
+  wholeHistory(id: SessionId): Promise<History | null>
+  /** Puts these lines in the place of all that are there. False when the fence has fallen; again, it changes nothing. */
+  rewrite(id: SessionId, before: Head, encoded: readonly EncodedRecord[], row: SessionRow): Promise<boolean>
+  quarantined(id: SessionId): Promise<readonly CopiedLine[]>
+  replaceCopy(id: SessionId, seq: number, hash: string, line: Uint8Array): Promise<void>
   page(query: ListQuery): Promise<ListPage>
   /** Compare-and-set as `take`, into the trash. */
   remove(id: SessionId, seen: number, owner: string, now: number): Promise<boolean>

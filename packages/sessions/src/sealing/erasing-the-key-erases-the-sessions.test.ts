@@ -8,7 +8,8 @@ import { test } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import { systemClock, systemRandom } from '@beige/protocol'
 import { answer, finished, prompt, sessionId, started } from '../../test/sample-records.ts'
-import { createFilesStore, type FilesStore } from '../files/index.ts'
+import { createFilesStore } from '../files/index.ts'
+import type { RewrappableStore } from '../store.ts'
 import { createSealing } from './sealing.ts'
 
 const MARKS = [
@@ -26,7 +27,7 @@ const MARKS = [
 ]
 const mark = (name: string) => `MARK-${name}-größe-漢字`
 
-function storeWith(root: string, dek: Buffer | null): FilesStore {
+function storeWith(root: string, dek: Buffer | null): RewrappableStore {
   const sealing = dek && createSealing({ tenant: 't', keys: [dek], random: systemRandom })
   return createFilesStore({ root, clock: systemClock, random: systemRandom, ...(sealing ? { sealing } : {}) })
 }
