@@ -7,9 +7,10 @@ import { execBench } from './exec/exec-bench.ts'
 import { execdBench } from './execd/execd-bench.ts'
 import { gatewayBench } from './gateway/gateway-bench.ts'
 import { renderJson, renderTable } from './output.ts'
+import { sessionsBench } from './sessions/sessions-bench.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
-const BENCHES: readonly Bench[] = [execBench, execdBench, gatewayBench, startupBench]
+const BENCHES: readonly Bench[] = [execBench, execdBench, gatewayBench, sessionsBench, startupBench]
 
 const root = join(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({

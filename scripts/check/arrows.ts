@@ -18,8 +18,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   gateway: SERVERS,
   tui: ['protocol', 'client'],
   'test-support': ['protocol'],
-  bench: SERVERS,
-  scripts: SERVERS,
+  // Neither is shipped; both start what a test starts, such as a database of their own.
+  bench: [...SERVERS, 'test-support'],
+  scripts: [...SERVERS, 'test-support'],
 }
 
 /** External packages that only some workspaces may import or depend on, and what may be said of the rest. */
