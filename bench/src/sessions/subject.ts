@@ -2,7 +2,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newEntryId, newSessionId, type PromptBody, systemClock, systemRandom } from '@beige/protocol'
+import { newSessionId, type PromptBody, systemClock, systemRandom } from '@beige/protocol'
 import { createFilesStore, createPostgresStore, migratePostgres, type SessionStore } from '@beige/sessions'
 import { postgresMissing, startPostgres } from '@beige/test-support'
 
@@ -50,10 +50,11 @@ async function openPostgres(
   return { store, url: server.url }
 }
 
+let prompts = 0 // numbers cost nothing, and what they cost is not the store's
+
 export function promptBody(): PromptBody {
   const message = [{ type: 'text' as const, text: 'x'.repeat(PROMPT_CHARS) }]
-  const id = newEntryId(systemClock, systemRandom)
-  return { type: 'prompt', id, parent_id: null, message, origin: { kind: 'local' } }
+  return { type: 'prompt', id: `e_${prompts++}`, parent_id: null, message, origin: { kind: 'local' } }
 }
 
 export function sessionsOf(name: string, store: SessionStore): Subject {

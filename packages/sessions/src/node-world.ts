@@ -23,12 +23,16 @@ export const nodeDisk: Disk = {
     }),
   readFrom: (path, offset) =>
     withFile(path, (file, size) => readExactly(file, offset, Math.max(0, size - offset))),
+  // One call that opens the directory, reads its names and closes it; a name that is not among them needs no second one.
   openDirectory: path =>
     unless('ENOENT', null, async () => {
-      const handle = await open(path, DIRECTORY_FLAGS)
+      const names = new Set(await readdir(path))
       return {
-        identityOf: name => unless('ENOENT', null, async () => identity(await stat(join(path, name), BIG))),
-        close: () => handle.close(),
+        identityOf: async name =>
+          names.has(name)
+            ? unless('ENOENT', null, async () => identity(await stat(join(path, name), BIG)))
+            : null,
+        async close() {},
       }
     }),
   async syncFile(path) {

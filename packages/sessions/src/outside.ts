@@ -33,7 +33,7 @@ export interface Disk {
 }
 
 export interface OpenDirectory {
-  /** What tells an entry from another one of the same name (device and inode); null when it is missing. */
+  /** What tells an entry from another one of the same name (device and inode); null when it was not there at opening. */
   identityOf(name: string): Promise<string | null>
   close(): Promise<void>
 }

@@ -4,6 +4,17 @@ import type { SessionRow } from './store.ts'
 
 export const MAX_TITLE_CHARS = 60
 
+const STALE_MS = 1000
+
+/**
+ * Whether a listing that shows `written` should be written anew: at once where it would show something else, and no more
+ * often than each second for times and counts alone, which every record moves.
+ */
+export function isRowDue(written: SessionRow | null, row: SessionRow): boolean {
+  if (written === null || row.updatedAt - written.updatedAt >= STALE_MS) return true
+  return row.title !== written.title || row.model !== written.model || row.cwd !== written.cwd
+}
+
 /** `named`: somebody gave the title; else the first prompt does. */
 export type RowState = { row: SessionRow; named: boolean; hasPrompt: boolean }
 

@@ -20,8 +20,8 @@ import type { PreparedBody } from '../record-line.ts'
 import type { Sealing } from '../sealing/sealing.ts'
 import { segmentName } from '../segment-lines.ts'
 import { plainLines, type SessionLines } from '../session-lines.ts'
-import { emptyRow, moveRow, type RowState } from '../session-row.ts'
-import type { NewSession, OpenOptions, RewrappableStore, SessionLog } from '../store.ts'
+import { emptyRow, isRowDue, moveRow, type RowState } from '../session-row.ts'
+import type { NewSession, OpenOptions, RewrappableStore, SessionLog, SessionRow } from '../store.ts'
 import { MAX_SEGMENTS, removeSegments, writeBase } from './base.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { createHolderWatch } from './holder.ts'
@@ -77,6 +77,11 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
     damage: readonly FoundDamage[],
   ): SessionLog {
     let row: RowState = history.records.reduce(moveRow, emptyRow(id))
+    let listed: SessionRow | null = null
+    const list = (now: SessionRow) => {
+      listed = now
+      listing.put(now)
+    }
     const log = createOwnedLog({
       id,
       lines: linesOf(id),
@@ -88,12 +93,12 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
       damage: damage.map(({ bytes: _, ...told }) => told),
       committed(records) {
         row = records.reduce(moveRow, row)
-        if (records.some(record => LISTED.has(record.type))) listing.put(row.row)
+        if (isRowDue(listed, row.row)) list(row.row)
       },
       ended() {
         heartbeat.end()
         open.forget(id)
-        if (row.row.updatedAt > 0) listing.put(row.row)
+        if (row.row.updatedAt > 0) list(row.row)
       },
     })
     heartbeat.begin()
@@ -264,9 +269,6 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
   }
   return store
 }
-
-/** Records that change what a listing shows; the others move only `updatedAt`, which the end writes. */
-const LISTED: ReadonlySet<string> = new Set(['session', 'prompt', 'run_end', 'setting'])
 
 const EMPTIED: FoundDamage = {
   segment: segmentName(1),

@@ -6,13 +6,10 @@ import { type BeigeError, type Clock, isError, messageOf, type SessionId } from 
 import { fail } from '../errors.ts'
 import type { LogBackend } from '../owned-log.ts'
 import type { EncodedRecord } from '../record-line.ts'
-import { moveRow, type RowState } from '../session-row.ts'
+import { isRowDue, moveRow, type RowState } from '../session-row.ts'
 import type { Lease } from './lease.ts'
 import { STORE_WAIT_MS, untilSettled } from './settle.ts'
 import type { Head, SessionTables } from './tables.ts'
-
-/** Records that change what a listing shows; the others move only times and counts, which the release writes. */
-const LISTED: ReadonlySet<string> = new Set(['session', 'prompt', 'run_end', 'setting'])
 
 export function createPostgresBackend(parts: {
   id: SessionId
@@ -25,6 +22,8 @@ export function createPostgresBackend(parts: {
   const { id, tables, clock, lease } = parts
   const { epoch } = parts.head
   let { head, row } = parts
+  /** As the listing has it: other appends change no index. */
+  let listed = parts.row.row
 
   /** True when all of it is there; false when nothing of it is, and nothing of it is under way. */
   async function isWritten(after: Head): Promise<boolean> {
@@ -70,10 +69,10 @@ export function createPostgresBackend(parts: {
       const last = encoded.at(-1)
       if (!last) return
       const after = { ...head, lastSeq: last.record.seq, prev: last.hash }
-      const records = encoded.map(one => one.record)
-      const moved = records.reduce(moveRow, row)
-      const isListed = records.some(record => LISTED.has(record.type))
-      await write(encoded, after, isListed ? moved : null)
+      const moved = encoded.map(one => one.record).reduce(moveRow, row)
+      const isDue = isRowDue(listed, moved.row)
+      await write(encoded, after, isDue ? moved : null)
+      if (isDue) listed = moved.row
       head = after
       row = moved
       // The ack must not leave here when others may already take us for dead.
