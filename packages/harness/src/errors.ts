@@ -26,6 +26,11 @@ export const harnessErrors = {
     retryable: true,
     advice: 'Send the prompt again, or choose another model',
   },
+  budget: {
+    says: '{reason}',
+    retryable: false,
+    advice: 'Raise the budget (--budget of a run), or wait for its next period',
+  },
   no_output: {
     says: 'the model ended without an answer in the form that was asked for',
     retryable: true,

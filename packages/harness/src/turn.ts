@@ -308,6 +308,7 @@ function isProviderMessage(message: { role: string }): message is Message {
 }
 
 function modelError(model: Model<Api>, failed: FailedRequest | null, text: string | undefined): BeigeError {
+  if (failed?.class === 'budget') return fail('budget', { reason: failed.failure.message })
   return fail('model', {
     model: `${model.provider}/${model.id}`,
     reason: failed?.failure.message ?? text ?? 'no reason given',

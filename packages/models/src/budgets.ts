@@ -39,6 +39,8 @@ export type Accounts = {
     most: Reserved,
     nowMs: number,
   ): { reservation: Reservation } | { breach: BudgetBreach }
+  /** What is left of the budgets of this run, in nano-dollars; null where it has none. */
+  roomOfRun(budgets: readonly Budget[], payers: Payers): number | null
   /** What was spent before, out of the ledger. */
   count(line: LedgerLine): void
   spentBy(per: Budget['per'], name: string): Spending
@@ -120,6 +122,13 @@ export function createAccounts(): Accounts {
         },
       }
     },
+    roomOfRun(budgets, payers) {
+      const { run } = payers
+      if (run === undefined) return null
+      const { nanoUsd, reservedNanoUsd } = accountOf(`run:${run}`)
+      const limits = budgets.flatMap(({ per, usd }) => (per === 'run' && usd !== undefined ? [usd] : []))
+      return limits.length === 0 ? null : Math.min(...limits) * NANO - nanoUsd - reservedNanoUsd
+    },
     count: line => add(line, { tokens: tokensOf(line), nanoUsd: line.costNanoUsd }, Date.parse(line.ts)),
     spentBy: (per, name) => ({ ...accountOf(per === 'all' ? 'all' : `${per}:${name}`) }),
   }
@@ -162,19 +171,20 @@ function breachOf(
   most: Reserved,
   nowMs: number,
 ): BudgetBreach | null {
+  const shown = budget.per === 'run' ? 'this run' : name // its number means nothing to anybody
   const now = new Date(nowMs)
   const tomorrow = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1)
   const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
   const money = (limitUsd: number | undefined, spent: number, period: string, retryAtMs: number | null) =>
     limitUsd === undefined || spent + account.reservedNanoUsd + most.nanoUsd <= limitUsd * NANO
       ? null
-      : { budget: name, limit: `$${limitUsd}${period}`, spent: `$${(spent / NANO).toFixed(4)}`, retryAtMs }
+      : { budget: shown, limit: `$${limitUsd}${period}`, spent: `$${(spent / NANO).toFixed(4)}`, retryAtMs }
   const { tokensPerDay } = budget
   const tokens =
     tokensPerDay === undefined || account.dayTokens + account.reservedTokens + most.tokens <= tokensPerDay
       ? null
       : {
-          budget: name,
+          budget: shown,
           limit: `${tokensPerDay} tokens a day`,
           spent: `${account.dayTokens} tokens`,
           retryAtMs: tomorrow,

@@ -11,7 +11,7 @@ import { fail } from './errors.ts'
 import { type FallbackNumbers, fallbackNumbers } from './fallback-numbers.ts'
 import { type Ledger, openLedger, readLedger } from './ledger.ts'
 import { createLimiter, type Limiter } from './limiter.ts'
-import { type MeterParts, metered } from './meter.ts'
+import { type MeterParts, metered, withinRun } from './meter.ts'
 import type { ModelsFile } from './models-file.ts'
 import { nodeDisk } from './node-disk.ts'
 import type { StateDisk } from './outside.ts'
@@ -188,7 +188,7 @@ function paidAttempt(
       ? request.context
       : (request.contextFor?.(model) ?? request.context)
   const { reasoning } = candidate
-  const own = {
+  const own = withinRun(meter, scope, candidate, {
     ...request,
     model,
     context,
@@ -196,7 +196,7 @@ function paidAttempt(
       ...request.options,
       ...(reasoning === undefined ? {} : { reasoning }),
     }),
-  }
+  })
   const send = () => sent(parts, candidate, own, forward).finally(release)
   return metered(meter, scope, candidate, own, number, classOf, send)
 }

@@ -7,7 +7,7 @@ import { fail } from './errors.ts'
 import type { Ledger, LedgerLine } from './ledger.ts'
 import type { AttemptReport, ModelRequest, RequestFailure } from './router.ts'
 import type { Candidate, Scope } from './scope.ts'
-import { NO_USAGE, reservedUsage, type TokenUsage } from './usage.ts'
+import { affordableOutput, NO_USAGE, reservedUsage, type TokenUsage } from './usage.ts'
 
 export type MeterParts = {
   clock: Clock
@@ -18,6 +18,19 @@ export type MeterParts = {
 }
 
 export type Metered = { end: AttemptEnd; classified: Classified }
+
+/** The request with its answer no longer than what is left of the run's budget can pay. */
+export function withinRun(
+  { accounts }: MeterParts,
+  scope: Scope,
+  { route }: Candidate,
+  request: ModelRequest,
+): ModelRequest {
+  const room = accounts.roomOfRun(scope.budgets, scope.payers(request))
+  const maxTokens =
+    room === null ? null : affordableOutput(route.model, request.context, request.options, room)
+  return maxTokens === null ? request : { ...request, options: { ...request.options, maxTokens } }
+}
 
 /** `send` makes the one HTTP request. */
 export async function metered(

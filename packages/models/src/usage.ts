@@ -125,4 +125,28 @@ export function reservedUsage(
   const outputRate = Math.max(...rates.map(rate => rate.output))
   return { tokens: input + output, nanoUsd: Math.ceil((input * inputRate + output * outputRate) * 1000) }
 }
+
+/** So few tokens are no answer worth paying for. */
+const MIN_OUTPUT_TOKENS = 4096
+
+/**
+ * How long an answer may be so that the request costs `nanoUsd` at the most; null: as long as it was to be. Where not
+ * even a short one can be paid it is null too, and the reservation then fails.
+ */
+export function affordableOutput(
+  model: Model<Api>,
+  context: TranscriptContext,
+  options: Pick<SimpleStreamOptions, 'maxTokens' | 'cacheRetention'>,
+  nanoUsd: number,
+): number | null {
+  const most = reservedUsage(model, context, options)
+  if (most.nanoUsd <= nanoUsd) return null
+  const asked = Math.min(options.maxTokens ?? model.maxTokens, model.maxTokens)
+  const rates = [model.cost, ...(model.cost.tiers ?? [])]
+  const perToken = Math.max(...rates.map(rate => rate.output)) * 1000
+  if (perToken <= 0) return null
+  const output = asked - Math.ceil((most.nanoUsd - nanoUsd) / perToken)
+  return output < MIN_OUTPUT_TOKENS ? null : output
+}
+
 export type Reserved = { tokens: number; nanoUsd: number }
