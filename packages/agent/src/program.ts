@@ -6,6 +6,7 @@ import type { RawConformanceOptions } from './conformance/exec-options.ts'
 import { modelCommands, modelFlags } from './models/commands.ts'
 import type { RawOptions } from './options.ts'
 import type { ProcessWorld } from './process-world.ts'
+import type { RawRunOptions } from './run/named-session.ts'
 import type { RawServeOptions } from './serve/serve-options.ts'
 import { exportCommands, sessionsCommands } from './sessions/commands.ts'
 import { VERSION } from './version.ts'
@@ -32,11 +33,14 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
   shared(root.command('run').description('One task, or several in order; exits when they are done.'))
     .argument('[task...]', 'what to do; may be left out with --resume')
     .option('--json', 'events as JSON lines on stdout')
+    .option('--session <session>', 'an id, a unique beginning of one, or a path of its log')
+    .option('--fork <session>', 'a copy of that one, as a new session')
+    .option('--export <file>', 'the session as a page after the run, also after a failed one')
     .option(
       '--idempotency-key <key>',
       'with --session-id: run again after a crash goes on with that run, or repeats its answer',
     )
-    .action(async (tasks: string[], raw: RawOptions) => {
+    .action(async (tasks: string[], raw: RawRunOptions) => {
       const { runCommand } = await import('./run/run.ts')
       code = await runCommand(tasks, raw, world)
     })

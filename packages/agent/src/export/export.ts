@@ -33,7 +33,7 @@ export async function exportCommand(
     const given = out ?? `session-${seconds}.${format === 'html' ? 'html' : 'jsonl'}`
     const path = resolve(world.cwd, given)
     // A name of our own must not take the place of a file that is there.
-    await write(path, text, out === undefined ? 'wx' : 'w')
+    await writeExport(path, text, out === undefined ? 'wx' : 'w')
     world.stdout.write(raw.json === true ? `${JSON.stringify({ path, format })}\n` : `${visible(path)}\n`)
     return 0
   })
@@ -59,7 +59,8 @@ export function exported(
 
 const lines = (all: readonly string[]) => all.map(line => `${line}\n`).join('')
 
-async function write(path: string, text: string, flag: 'w' | 'wx'): Promise<void> {
+/** For its owner alone. Throws `export`. */
+export async function writeExport(path: string, text: string, flag: 'w' | 'wx'): Promise<void> {
   try {
     await using file = await open(path, flag, FILE_MODE)
     await file.writeFile(text)

@@ -1,12 +1,15 @@
 /** `agent run TASK…`: the tasks in order as turns of one session, then out. */
+import { resolve } from 'node:path'
 import { type LiveSession, type RunInFlight, runSummary, type Viewer } from '@beige/host'
 import { explain, type Frame, promptResult } from '@beige/protocol'
 import { compile } from '@earendil-works/pi-schema'
 import { type AgentSession, openAgentSession } from '../agent-session.ts'
 import { fail } from '../errors.ts'
-import { type AgentOptions, agentOptions, type RawOptions } from '../options.ts'
+import { exported, writeExport } from '../export/export.ts'
+import { type AgentOptions, agentOptions } from '../options.ts'
 import type { ProcessWorld } from '../process-world.ts'
 import { type StopSignals, stopSignals } from '../stop-signals.ts'
+import { type RawRunOptions, withNamedSession } from './named-session.ts'
 import { type Answer, type RunOutput, runOutput } from './output.ts'
 
 const EXIT_FAILED = 1
@@ -16,15 +19,16 @@ type Response = Extract<Frame, { type: 'response' }>
 /** Answers the exit code. Throws what is wrong before any model call; the edge renders that with exit code 2. */
 export async function runCommand(
   tasks: readonly string[],
-  raw: RawOptions,
+  raw: RawRunOptions,
   world: ProcessWorld,
 ): Promise<number> {
-  const options = agentOptions(raw, world)
-  if (tasks.every(task => task.trim() === '') && !(options.resume && tasks.length === 0))
+  if (tasks.every(task => task.trim() === '') && !(raw.resume && tasks.length === 0))
     throw fail('usage', { reason: 'no task was given', command: 'run' })
+  agentOptions(raw, world) // what is wrong with them is said before anything is opened or copied
+  const options = agentOptions(await withNamedSession(raw, world), world)
   const stop = stopSignals(world)
   try {
-    return await stoppable(tasks, options, raw.json ?? false, world, stop)
+    return await stoppable(tasks, options, raw, world, stop)
   } finally {
     stop.dispose()
   }
@@ -33,7 +37,7 @@ export async function runCommand(
 async function stoppable(
   tasks: readonly string[],
   options: AgentOptions,
-  json: boolean,
+  { json = false, export: page }: RawRunOptions,
   world: ProcessWorld,
   stop: StopSignals,
 ): Promise<number> {
@@ -85,6 +89,7 @@ async function stoppable(
     }
   } finally {
     ended = await endedCleanly(agent, world)
+    if (page !== undefined) ended = (await exportedTo(page, live, world)) && ended
   }
   const stopped = stop.stopped()
   if (stopped?.by === 'signal' && ended) {
@@ -123,6 +128,18 @@ function answerOf(response: Response | undefined, json: boolean): Answer {
 function tellDamage(live: LiveSession, world: ProcessWorld): void {
   for (const { segment, offset, reason } of live.session.log.damage)
     world.stderr.write(`warning: ${segment} is damaged at byte ${offset}: ${reason}\n`)
+}
+
+/** Also of a run that failed; says what went wrong. */
+async function exportedTo(page: string, live: LiveSession, world: ProcessWorld): Promise<boolean> {
+  try {
+    const text = exported('html', live.id, live.session.log.records, world.clock.now())
+    await writeExport(resolve(world.cwd, page), text, 'w')
+    return true
+  } catch (error) {
+    world.stderr.write(`${explain(error)}\n`)
+    return false
+  }
 }
 
 /** Says what could not be ended. */
