@@ -128,6 +128,9 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     catchUp: ask => catchUp(ask),
     hasAny: () => inFlight !== null || session.state().entries.length > 0,
     leaf: () => session.state().leaf,
+    opening: () => {
+      if (!inFlight) windowEnds()
+    },
     changed: () => {
       approvals.viewersChanged()
       parts.changed?.()
@@ -245,7 +248,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     const controller = new AbortController()
     const signal = AbortSignal.any([controller.signal, stopping.signal])
     turn = createTurnView()
-    windowOpens()
+    forget.abort()
     const mine: RunInFlight = {
       id,
       kind,
@@ -314,11 +317,6 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
       one.detach()
       one.viewer.closed?.(code, reason)
     }
-  }
-
-  function windowOpens(): void {
-    forget.abort()
-    frames.window.open()
   }
 
   function windowEnds(): void {

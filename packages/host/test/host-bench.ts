@@ -10,13 +10,12 @@ import {
   systemRandom,
 } from '@beige/protocol'
 import { createMemoryStore, createMemoryVault } from '@beige/sessions'
-import { type Script, startModelServer } from '@beige/test-support'
+import { checkFrame, type Script, startModelServer } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
 import { createHost, type SessionHost } from '../src/host.ts'
 import type { LiveSession } from '../src/live-session.ts'
 import type { SessionSetup } from '../src/setup.ts'
 import type { Viewer } from '../src/viewers/viewer.ts'
-import { checkFrame } from './faithful-client.ts'
 
 export type TestViewer = Viewer & { frames: Frame[] }
 

@@ -42,6 +42,8 @@ export type FramesParts = {
   hasAny(): boolean
   /** The newest tree id. */
   leaf(): string | null
+  /** Called before the first frame goes into the window; whoever hears it closes the window again. */
+  opening(): void
   /** Called after viewers came or went. */
   changed(): void
 }
@@ -57,12 +59,18 @@ export function createFrames(parts: FramesParts): Frames {
 
   function numbered(frame: Unnumbered): void {
     seq++
+    if (!window.isOpen) parts.opening()
+    window.open()
     const whole: Frame = { ...frame, seq }
-    if (attached.size === 0 && !window.isOpen) return
     const text = JSON.stringify(whole)
     window.add(whole, Buffer.byteLength(text))
-    for (const one of attached.values()) if (!one.paused) deliver(one, whole, text)
+    // A viewer may leave, and come back, while it is sent something.
+    for (const one of [...attached.values()]) {
+      if (!one.paused && one.cursor < whole.seq && isHere(one)) deliver(one, whole, text)
+    }
   }
+
+  const isHere = (one: Attached) => attached.get(one.viewer) === one
 
   function deliver(one: Attached, frame: Frame, text: string): void {
     one.cursor = frame.seq
@@ -75,7 +83,7 @@ export function createFrames(parts: FramesParts): Frames {
   /** What is missing, as far as its other side takes it. */
   function pump(one: Attached, reason: GapReason, since: string | null): void {
     one.paused = false
-    while (one.cursor < seq && !one.paused) {
+    while (one.cursor < seq && !one.paused && isHere(one)) {
       const next = window.reaches(one.cursor + 1) ? window.at(one.cursor + 1) : null
       if (next) deliver(one, next, JSON.stringify(next))
       else skipped(one, reason, { since: since ?? undefined })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EPOCH_STEP, type Frame, PAUSE_BYTES, WINDOW_FRAMES } from '@beige/protocol'
-import { faithfulClient } from '../../test/faithful-client.ts'
+import { faithfulClient } from '@beige/test-support'
 import type { AttachAsk } from './attach-ask.ts'
 import { createFrames } from './frames.ts'
 import type { Viewer } from './viewer.ts'
@@ -27,6 +27,7 @@ function bench() {
     }),
     hasAny: () => true,
     leaf: () => 'e1',
+    opening: () => {},
     changed: () => {},
   })
   const tell = (count: number, text = 'x') => {
@@ -65,8 +66,7 @@ test('nothing asked: a catchup as of the last number, then the next one', () => 
 })
 
 test('inside the window: exactly the missing frames, unchanged', () => {
-  const { frames, tell, seen } = bench()
-  frames.window.open()
+  const { tell, seen } = bench()
   const all = seen({})
   tell(50)
   for (let after = 0; after <= 50; after++) {
@@ -85,7 +85,6 @@ test('inside the window: exactly the missing frames, unchanged', () => {
 
 test('older than the window, of another owner, larger than the last: the gap says which, then a catchup', () => {
   const { frames, tell, seen } = bench()
-  frames.window.open()
   tell(WINDOW_FRAMES + 10)
   for (const [after, reason] of [
     [FIRST + 3, 'window'],
@@ -104,7 +103,6 @@ test('older than the window, of another owner, larger than the last: the gap say
 
 test('a viewer that does not read is told of its gap; one beside it misses nothing', () => {
   const { frames, tell, seen } = bench()
-  frames.window.open()
   let unread = 0
   let most = 0
   const slow = faithfulClient()
@@ -136,7 +134,6 @@ test('a viewer that does not read is told of its gap; one beside it misses nothi
 
 test('a viewer that reads again before the window has moved on gets every frame', () => {
   const { frames, tell, seen } = bench()
-  frames.window.open()
   const all = seen({})
   let unread = 0
   const got: Frame[] = []
@@ -162,7 +159,6 @@ test('a viewer that reads again before the window has moved on gets every frame'
 
 test('a private frame carries the number of the last numbered frame that its connection was sent', () => {
   const { frames, tell } = bench()
-  frames.window.open()
   let isFull = false
   const got: Frame[] = []
   const viewer: Viewer = {

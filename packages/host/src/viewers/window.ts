@@ -1,4 +1,4 @@
-/** The newest numbered frames, kept while a run is in flight and a while after; an idle session keeps none. */
+/** The newest numbered frames, kept while something happens and a while after; an idle session keeps none. */
 import { type Frame, WINDOW_BYTES, WINDOW_FRAMES } from '@beige/protocol'
 
 const COMPACT_AT = 1024 // freed places at the front before the array is moved
