@@ -107,7 +107,7 @@ export function createSimProcess(scheduler: Scheduler, name: string): SimProcess
           do(share) {
             cancel()
             if (share >= 1) attempt(work)
-            else if (share > 0) torn(share)
+            else if (share > 0) attempt(() => torn(share))
           },
         }
         const cancel = scheduler.after(delayMs, `${name} ${what}`, () => {
