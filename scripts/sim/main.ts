@@ -3,8 +3,9 @@
  * processes on a simulated clock, disk and network, and what their clients were told held against what is left.
  */
 import { parseArgs } from 'node:util'
+import { countsText } from '../session-proof/counts-text.ts'
 import { isPlantName, PLANT_NAMES, plants } from './plants.ts'
-import { countsText, EPISODE_TURNS, faultsLine, runSimulation } from './run-simulation.ts'
+import { EPISODE_TURNS, faultsLine, runSimulation } from './run-simulation.ts'
 
 const USAGE = `usage: npm run sim -- [--seed N] [--turns M] [--trace] [--episode K] [--plant NAME]
 

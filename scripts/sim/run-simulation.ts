@@ -1,5 +1,6 @@
 /** A simulation is a row of small worlds, each from its own number, so that what one of them shows is replayed in seconds. */
-import { VIOLATIONS, type Violation } from '../session-proof/check-session.ts'
+import { messageOf } from '@beige/protocol'
+import type { Violation } from '../session-proof/check-session.ts'
 import { type EpisodeResult, runEpisode } from './world/episode.ts'
 import { FAULTS, type FaultCounts, noFaults } from './world/faults.ts'
 import type { Plant } from './world/replica.ts'
@@ -45,10 +46,15 @@ export async function runSimulation(parts: SimulationParts): Promise<SimulationR
   while (result.turns < parts.turns && result.failedEpisode === null) {
     const turns = Math.min(EPISODE_TURNS, parts.turns - result.turns)
     const store = number % MEMORY_EVERY === MEMORY_EVERY - 1 ? 'memory' : 'files'
-    const one = await runEpisode({ seed, number, turns, store, plant, print: trace })
-    add(result, one)
-    hashes.push(one.traceHash)
-    if (one.violations.length + one.unexpected.length > 0) result.failedEpisode = number
+    try {
+      const one = await runEpisode({ seed, number, turns, store, plant, print: trace })
+      add(result, one)
+      hashes.push(one.traceHash)
+      if (one.violations.length + one.unexpected.length > 0) result.failedEpisode = number
+    } catch (error) {
+      result.unexpected = [...result.unexpected, messageOf(error)]
+      result.failedEpisode = number
+    }
     parts.progress(result.turns)
     number++
   }
@@ -78,12 +84,4 @@ function joined(hashes: readonly string[]): string {
 /** One line: how often each kind of fault was. */
 export function faultsLine({ faults }: Pick<SimulationResult, 'faults'>): string {
   return FAULTS.map(fault => `${fault} ${faults[fault]}`).join(', ')
-}
-
-/** `0 lost, 0 duplicated, …`, the same for simulated and for real processes. */
-export function countsText(violations: readonly Violation[]): string {
-  return VIOLATIONS.map(kind => {
-    const count = violations.filter(one => one.kind === kind).length
-    return `${count} ${kind === 'repeated' ? 'repeated effects' : kind}`
-  }).join(', ')
 }

@@ -1,59 +1,22 @@
-/**
- * `npm run torture -- exec --count N --seed S [--first N] [--on execd,docker] [--lanes N]`: random process trees, aborted
- * at random moments. Its last line says how many there were, what is left of them, and how long an abort took.
- */
-import { parseArgs } from 'node:util'
-import { lastLine, splitLine, withinBounds } from './exec/report.ts'
-import { runTrees } from './exec/run-trees.ts'
-import { openTarget, TARGETS, type TargetName } from './exec/targets.ts'
+/** `npm run torture -- exec | sessions`: real processes, hurt at random. The options of each are in its `command.ts`. */
+import { messageOf } from '@beige/protocol'
+import { EXEC_USAGE, tortureExec } from './exec/command.ts'
+import { SESSIONS_USAGE, tortureSessionsCommand } from './sessions/command.ts'
 
-const USAGE = 'usage: npm run torture -- exec [--count n] [--seed n] [--first n] [--on name,…] [--lanes n]\n'
-const DEFAULT_LANES = 4
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    count: { type: 'string', default: '500' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    first: { type: 'string', default: '0' },
-    lanes: { type: 'string', default: String(DEFAULT_LANES) },
-    on: { type: 'string' },
-  },
-})
-const [count, seed, first, lanes] = [values.count, values.seed, values.first, values.lanes].map(Number)
-const wanted = values.on?.split(',')
-const unknown = wanted?.find(name => !TARGETS.some(target => target === name))
-const areNumbers = [count, seed, first, lanes].every(
-  number => Number.isSafeInteger(number) && Number(number) >= 0,
-)
-if (positionals.join(' ') !== 'exec' || !areNumbers || !count || !lanes || unknown !== undefined) {
-  process.stderr.write(USAGE)
-  process.exit(2)
-}
-
-const say = (text: string): void => void process.stderr.write(`${text}\n`)
-const interrupted = new AbortController()
-process.once('SIGINT', () => interrupted.abort())
-
-const targets: TargetName[] = []
-for (const name of TARGETS.filter(name => wanted === undefined || wanted.includes(name))) {
+const [what, ...args] = process.argv.slice(2)
+const commands = new Map([
+  ['exec', tortureExec],
+  ['sessions', tortureSessionsCommand],
+])
+const command = commands.get(what ?? '')
+if (command) {
   try {
-    await using _ = await openTarget(name, lanes, interrupted.signal)
-    targets.push(name)
+    process.exitCode = await command(args)
   } catch (error) {
-    say(`${name}: left out, ${error instanceof Error ? error.message : String(error)}`)
+    process.stderr.write(`torture: ${messageOf(error)}\n`)
+    process.exitCode = 2
   }
+} else {
+  process.stderr.write(`usage: ${EXEC_USAGE}       ${SESSIONS_USAGE}`)
+  process.exitCode = what === '--help' ? 0 : 2
 }
-if (targets.length === 0) process.exit(1)
-say(`seed ${seed}, on ${targets.join(', ')}, ${lanes} at once on each`)
-const result = await runTrees({
-  count,
-  seed: seed ?? 0,
-  first: first ?? 0,
-  lanes,
-  targets,
-  say,
-  signal: interrupted.signal,
-})
-process.stdout.write(`${splitLine(result)}\n${lastLine(result)}\n`)
-process.exitCode = result.left === 0 && result.trees === count && withinBounds(result) ? 0 : 1

@@ -41,10 +41,12 @@ export type EpisodeResult = {
 }
 
 const REPLICAS = ['a', 'b', 'c']
+const ANSWER_MS = 20_000
 const LIVE_SESSIONS = 6
 const SETTLE_MS = 30_000
 const CALM_MS = 3_600_000 // of simulated time; nothing takes as long
 
+/** Rejects when an event throws, or nothing is left that could happen. */
 export async function runEpisode(parts: EpisodeParts): Promise<EpisodeResult> {
   const trace = createTrace(parts.print)
   const scheduler = createScheduler(trace)
@@ -103,6 +105,7 @@ export async function runEpisode(parts: EpisodeParts): Promise<EpisodeResult> {
     for (const [index, share] of shares.entries()) {
       startClient({
         ...{ name: `${id}.c${index}`, session: id, turns: share, scheduler, dice: dice.fork() },
+        answerMs: ANSWER_MS,
         replicas: () => slots.flatMap(({ replica, isStopping }) => (replica && !isStopping ? [replica] : [])),
         told: one => note(id, one),
         isCut: () => network.isCut,

@@ -8,7 +8,7 @@ import type { Dice } from './dice.ts'
 import { createProcessDisk, type DiskTrouble } from './process-disk.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { SimDisk } from './sim-disk.ts'
-import type { SimEndpoint } from './sim-endpoint.ts'
+import { effectCommand, type SimEndpoint } from './sim-endpoint.ts'
 import { createLink, createSimExecClient, type Link } from './sim-exec-client.ts'
 import { createSimRouter, SIM_MODEL } from './sim-model.ts'
 import type { SimProcess } from './sim-process.ts'
@@ -54,7 +54,13 @@ export function startReplica(parts: ReplicaParts): Replica {
   const toSandbox = createLink()
   const toModel = createLink()
   const tools = plant.tools?.(replicaTools()) ?? replicaTools()
-  const router = createSimRouter({ process, dice: dice.fork(), link: toModel, asked: parts.asked })
+  const router = createSimRouter({
+    process,
+    dice: dice.fork(),
+    link: toModel,
+    asked: parts.asked,
+    command: effectCommand,
+  })
   const pipeline = createPipeline({
     tools,
     policy: { decide: () => ({ effect: 'allow', rule: 'simulated' }) },
@@ -116,7 +122,7 @@ export function startReplica(parts: ReplicaParts): Replica {
 }
 
 /** `bash` and `bash_job` as they are; `note` has an effect that nobody can join, `peek` has none and may be repeated. */
-function replicaTools(): readonly Tool[] {
+export function replicaTools(): readonly Tool[] {
   const own = toolset('coding').filter(tool => tool.name === 'bash' || tool.name === 'bash_job')
   const note: Tool = {
     ...{ name: 'note', description: 'Notes.', inputSchema: obj({ text: str() }) },
@@ -124,7 +130,7 @@ function replicaTools(): readonly Tool[] {
     async run(input, { hands, signal }) {
       const text = typeof input === 'object' && input !== null && 'text' in input ? String(input.text) : ''
       const { exec } = await hands.open(signal)
-      const { stdout } = await exec.run({ command: 'note', args: [text] }, signal)
+      const { stdout } = await exec.run({ command: 'sh', args: ['-c', text] }, signal)
       return {
         content: [{ type: 'text', text: Buffer.from(stdout).toString() }],
         ...{ isError: false, outcome: 'done', details: {} },

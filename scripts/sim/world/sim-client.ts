@@ -6,31 +6,40 @@ import type { Viewer } from '@beige/host'
 import type { Frame, SessionId } from '@beige/protocol'
 import type { Told } from '../../session-proof/told.ts'
 import type { Dice } from './dice.ts'
-import type { Replica } from './replica.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { SimProcess } from './sim-process.ts'
+
+/** A replica as a client reaches it. */
+export type Served = {
+  process: Pick<SimProcess, 'after'>
+  take(id: SessionId, command: { type: string; id: string }, viewer: Viewer): void
+}
 
 export type ClientParts = {
   name: string
   session: SessionId
   turns: number
-  scheduler: Scheduler
+  scheduler: Pick<Scheduler, 'now' | 'after'>
+  /** After so long without a final response it asks another replica. */
+  answerMs: number
   dice: Dice
   /** Those that are there now. */
-  replicas(): readonly Replica[]
+  replicas(): readonly Served[]
   told(one: Told): void
   /** Its network is broken at the moment: what it sends or is sent is lost. */
   isCut(): boolean
   counts: { aborts: number; duplicates: number; retries: number }
   /** An answer that no client should ever get. */
   unexpected(text: string): void
+  /** No further prompt is sent once it is true. */
+  isOver?(): boolean
   turnEnded(): void
   ended(): void
 }
 
 type Outcome = { kind: 'final' } | { kind: 'again'; elsewhere: boolean }
-type Connection = { replica: Replica; viewer: Viewer; answered: Map<string, (outcome: Outcome) => void> }
+type Connection = { replica: Served; viewer: Viewer; answered: Map<string, (outcome: Outcome) => void> }
 
-const ANSWER_MS = 20_000
 const MAX_TRIES = 400
 
 /** Codes that say: try again, here or with another replica. */
@@ -43,14 +52,14 @@ const AGAIN: ReadonlyMap<string, boolean> = new Map([
 
 export function startClient(parts: ClientParts): void {
   const { name, session, scheduler, dice, counts } = parts
-  const connections = new Map<Replica, Connection>()
+  const connections = new Map<Served, Connection>()
   const keys = new Map<string, string>()
   let commands = 0
-  let home: Replica | null = null
+  let home: Served | null = null
 
   const sleep = (ms: number) => new Promise<void>(resolve => scheduler.after(ms, `${name} waits`, resolve))
 
-  function connectionTo(replica: Replica): Connection {
+  function connectionTo(replica: Served): Connection {
     const known = connections.get(replica)
     if (known) return known
     const inbox: Frame[] = []
@@ -116,12 +125,12 @@ export function startClient(parts: ClientParts): void {
     )
   }
 
-  function attempt(replica: Replica, key: string, message: string): Promise<Outcome> {
+  function attempt(replica: Served, key: string, message: string): Promise<Outcome> {
     const connection = connectionTo(replica)
     const id = `${name}/${++commands}`
     keys.set(id, key)
     return new Promise(resolve => {
-      const cancel = scheduler.after(ANSWER_MS, `${name} gives up`, () => {
+      const cancel = scheduler.after(parts.answerMs, `${name} gives up`, () => {
         connection.answered.delete(id)
         resolve({ kind: 'again', elsewhere: true })
       })
@@ -139,7 +148,7 @@ export function startClient(parts: ClientParts): void {
     })
   }
 
-  function choose(isElsewhere: boolean): Replica | null {
+  function choose(isElsewhere: boolean): Served | null {
     const there = parts.replicas()
     for (const replica of connections.keys()) if (!there.includes(replica)) connections.delete(replica)
     if (there.length === 0) return null
@@ -169,7 +178,7 @@ export function startClient(parts: ClientParts): void {
   }
 
   async function work(): Promise<void> {
-    for (let turn = 0; turn < parts.turns; turn++) {
+    for (let turn = 0; turn < parts.turns && !parts.isOver?.(); turn++) {
       const key = `${name}.${turn}`
       const message = `task ${key} ${dice.below(2 ** 31)}`
       await prompt(key, message)

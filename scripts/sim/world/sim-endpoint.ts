@@ -36,6 +36,9 @@ export interface SimEndpoint {
 
 const EXITED: ExecEnd = { exitCode: 0, signal: null, timedOut: false, heldPipes: false }
 const KILLED: ExecEnd = { exitCode: null, signal: 'SIGTERM', timedOut: false, heldPipes: false }
+export function effectCommand(token: string, afterMs: number, lastsMs: number): string {
+  return `effect ${token} ${afterMs} ${lastsMs}`
+}
 const COMMAND = /^effect (\S+) (\d+) (\d+)$/
 
 export function createSimEndpoint(scheduler: Scheduler): SimEndpoint {

@@ -27,18 +27,20 @@ const TASK = /^task (\S+) (\d+)/m
 const NO_ANSWER_MS = 800
 
 export type SimRouterParts = {
-  process: SimProcess
+  process: Pick<SimProcess, 'after'>
+  /** The text of a command whose effect is `token`. */
+  command(token: string, afterMs: number, lastsMs: number): string
   dice: Dice
   link: Link
   /** Told of each request: the prompts in it, in order. */
   asked(sessionId: string, keys: readonly string[]): void
 }
 
-export function createSimRouter({ process, dice, link, asked }: SimRouterParts): ModelRouter {
+export function createSimRouter({ process, dice, link, asked, command }: SimRouterParts): ModelRouter {
   function stream(request: ModelRequest) {
     const out = createAssistantMessageEventStream()
     const { signal } = request.options
-    const { text, calls } = answerTo(request.context.messages)
+    const { text, calls } = answerTo(request.context.messages, command)
     asked(request.sessionId, promptKeys(request.context.messages))
     let isOver = false
     const end = (message: AssistantMessage, outcome: RequestOutcome) => {
@@ -107,7 +109,10 @@ function promptKeys(messages: Messages): string[] {
 }
 
 /** Of the plan: how many steps have tools, which they are, how long their commands last. */
-function answerTo(messages: Messages): { text: string; calls: ToolCall[] } {
+function answerTo(
+  messages: Messages,
+  command: SimRouterParts['command'],
+): { text: string; calls: ToolCall[] } {
   const at = messages.findLastIndex(one => one.role === 'user' && TASK.test(textOf(one.content)))
   const task = messages[at]
   const [, key = '', plan = '0'] = TASK.exec(task?.role === 'user' ? textOf(task.content) : '') ?? []
@@ -125,10 +130,10 @@ function answerTo(messages: Messages): { text: string; calls: ToolCall[] } {
   const calls = Array.from({ length: count }, (_, index) => {
     const token = `${key}.${step}.${index}`
     const kind = (bits + index * 5) % 8
-    const command = `effect ${token} ${1 + ((bits * 7) % 30)} ${kind === 0 ? 2500 : 5 + (bits % 60)}`
-    if (kind === 1) return callOf(token, 'note', { text: command })
+    const text = command(token, 1 + ((bits * 7) % 30), kind === 0 ? 2500 : 5 + (bits % 60))
+    if (kind === 1) return callOf(token, 'note', { text })
     if (kind === 2) return callOf(token, 'peek', {})
-    return callOf(token, 'bash', { command })
+    return callOf(token, 'bash', { command: text })
   })
   return { text: `step ${step} of ${key}`, calls }
 }

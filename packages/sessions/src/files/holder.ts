@@ -9,6 +9,7 @@ import type { OpenOptions } from '../store.ts'
 import { REPLICAS } from './heartbeat.ts'
 
 const MAX_WAIT_MS = 10_000 // owners that follow each other faster than this can be watched are alive
+const FIRST_WATCH_MS = 5
 const TAIL_BYTES = 256
 
 /** `sign` changes while the holder lives. */
@@ -68,7 +69,8 @@ export function createHolderWatch(parts: {
         if (unchanged >= EXPIRY_MS) return
         if (!last) options.waiting?.({ owner, atMostMs: EXPIRY_MS - unchanged })
         looks.push({ key, sign })
-        await clock.sleep(WATCH_MS, options.signal)
+        // Soon at first: a graceful owner is often just leaving.
+        await clock.sleep(Math.min(WATCH_MS, FIRST_WATCH_MS * 2 ** looks.length), options.signal)
       }
     },
   }
