@@ -50,6 +50,11 @@ export const gatewayErrors = {
     retryable: true,
     advice: 'Make room under the logs folder; tools run again as soon as a line can be written',
   },
+  restart_refused: {
+    says: '{lines}',
+    retryable: false,
+    advice: 'The gateway goes on as it was. Mend the file, then: beige config check',
+  },
   unknown_agent: {
     says: 'no agent "{agent}" is configured{hint}',
     retryable: false,

@@ -5,6 +5,7 @@
 import { isError } from '@beige/protocol'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { auditVerify } from './cli/audit.ts'
+import { restartGateway } from './cli/gateway-restart.ts'
 import { startDetached } from './cli/gateway-start.ts'
 import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
 import { type KeyFlags, keysCreate, keysList, keysRevoke } from './cli/keys.ts'
@@ -25,6 +26,7 @@ export async function program(args: readonly string[], world: World): Promise<nu
   const beige = new Command('beige')
     .description('Runs agents that nobody has to trust')
     .version(VERSION, '-v, --version')
+    .option('-c, --config <path>', 'another configuration file, for the commands that read one')
     .exitOverride()
     .configureOutput({
       writeOut: text => world.stdout.write(text),
@@ -32,12 +34,17 @@ export async function program(args: readonly string[], world: World): Promise<nu
     })
     .showHelpAfterError('(see --help)')
     .helpOption('-h, --help')
+    .configureHelp({ showGlobalOptions: true })
+  /** Given before or behind the name of a command. */
+  const configFlag = (): { config?: string } => {
+    const { config } = beige.opts<{ config?: string }>()
+    return config === undefined ? {} : { config }
+  }
 
   const gateway = beige.command('gateway').description('start, stop and look at the gateway')
   gateway
     .command('start')
     .description('check the configuration, start, show the log, return when ready')
-    .option('-c, --config <path>', 'another configuration file')
     .option('-F, --foreground', 'stay in front')
     .option('--timeout <seconds>', 'how long to wait until it is ready; 0: for ever', seconds)
     .option('--strict', 'one bad sandbox or plugin fails the start')
@@ -45,9 +52,9 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .action(
       does(async (options: StartFlags) => {
         const { runGateway } = await import('./cli/gateway-run.ts')
-        const { config, strict, timeout, readyFd } = options
+        const { strict, timeout, readyFd } = options
         const shared = {
-          ...(config === undefined ? {} : { config }),
+          ...configFlag(),
           ...(strict === undefined ? {} : { strict }),
         }
         return options.foreground
@@ -61,6 +68,11 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .option('--timeout <seconds>', 'how long to wait (30)', seconds)
     .option('--keep-sandboxes', 'leave the sandboxes running')
     .action(does((options: { timeout?: number; keepSandboxes?: boolean }) => stopGateway(world, options)))
+  gateway
+    .command('restart')
+    .description('read the configuration anew and start again; refused, with every mistake, when it is bad')
+    .option('--timeout <seconds>', 'how long to wait until it is ready; 0: for ever', seconds)
+    .action(does((options: { timeout?: number }) => restartGateway(world, { ...options, ...configFlag() })))
   gateway
     .command('status')
     .description('exit 0: ready, 3: stopped, 4: not ready')
@@ -86,11 +98,10 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .description('look at the configuration')
     .command('check')
     .description('every mistake at once')
-    .option('-c, --config <path>', 'another configuration file')
     .action(
-      does(async (options: { config?: string }) => {
+      does(async () => {
         const { loadOrSay } = await import('./cli/load.ts')
-        const config = await loadOrSay(world, options.config, 'nothing was changed')
+        const config = await loadOrSay(world, configFlag().config, 'nothing was changed')
         if (config === null) return EXIT.usage
         const count = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`
         world.stdout.write(
@@ -114,12 +125,11 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .description(
       'what is missing on this machine and in this home, and how to get it; exit 1 when something is',
     )
-    .option('-c, --config <path>', 'another configuration file')
     .option('--json', 'as JSON')
     .action(
-      does(async (options: { config?: string; json?: boolean }) => {
+      does(async (options: { json?: boolean }) => {
         const { doctor } = await import('./cli/doctor.ts')
-        return doctor(world, options)
+        return doctor(world, { ...options, ...configFlag() })
       }),
     )
 
@@ -212,7 +222,6 @@ export async function program(args: readonly string[], world: World): Promise<nu
 }
 
 type StartFlags = {
-  config?: string
   foreground?: boolean
   timeout?: number
   strict?: boolean

@@ -4,15 +4,19 @@ import { takeProviderVariables } from '@beige/models'
 import { explain, isError } from '@beige/protocol'
 import { driverOptionsFrom } from '@beige/sandbox'
 import { createRedactor } from '../audit/redactor.ts'
+import { knownModels } from '../config/known-models.ts'
+import { loadConfig } from '../config/load.ts'
+import type { GatewayConfig } from '../config/resolved.ts'
+import { realSurroundings } from '../config/surroundings.ts'
 import { createGatewayLog } from '../home/gateway-log.ts'
-import { prepareHome } from '../home/layout.ts'
+import { type Layout, prepareHome } from '../home/layout.ts'
 import { takeLock } from '../home/lock.ts'
-import { startGateway } from '../lifecycle/gateway.ts'
+import { type StopOptions, startGateway } from '../lifecycle/gateway.ts'
 import { codeFolders } from '../plugins/code-folders.ts'
 import { explainSystem } from '../system-refusal.ts'
 import { askGateway, fieldOf } from './control-client.ts'
 import { loadOrSay } from './load.ts'
-import { EXIT, homeOf, type World } from './world.ts'
+import { configFileOf, EXIT, homeOf, type World } from './world.ts'
 
 export type RunOptions = {
   config?: string
@@ -39,13 +43,36 @@ export async function runGateway(world: World, options: RunOptions): Promise<num
     return EXIT.done
   }
   using _held = lock
-  const config = await loadOrSay(world, options.config, 'nothing was started')
+  // What a restart reads its configuration with: it is taken out of the process's environment below.
+  const firstEnv = { ...world.env }
+  let config = await loadOrSay(world, options.config, 'nothing was started')
   if (config === null) return EXIT.usage
+  const crash: Crash = { heard: () => undefined }
+  world.onUncaught(error => crash.heard(error))
+  let isFirst = true
+  for (;;) {
+    const ended = await runOnce(world, options, { layout, config, firstEnv, isFirst, crash })
+    if (typeof ended === 'number') return ended
+    config = ended
+    isFirst = false
+  }
+}
+
+/** Hears of what nobody caught; whoever runs now listens. */
+type Crash = { heard(error: unknown): void }
+type Once = { layout: Layout; config: GatewayConfig; firstEnv: World['env']; isFirst: boolean; crash: Crash }
+
+/** Until it is asked to stop: the exit code; or to restart: the configuration to start with, read and found good. */
+async function runOnce(
+  world: World,
+  options: RunOptions,
+  { layout, config, firstEnv, isFirst, crash }: Once,
+): Promise<number | GatewayConfig> {
   // What is in the configuration is read; nothing else may take keys or settings out of the environment from here on.
   for (const name of config.secretVariables) delete world.env[name]
   takeProviderVariables(world.env)
 
-  const isWatched = { value: true }
+  const isWatched = { value: isFirst || options.readyFd === undefined }
   const log = createGatewayLog({
     path: layout.log,
     settings: config.gateway.log,
@@ -55,23 +82,46 @@ export async function runGateway(world: World, options: RunOptions): Promise<num
       if (isWatched.value) world.stdout.write(`${line}\n`)
     },
   })
-  const asked = Promise.withResolvers<{ keepSandboxes: boolean }>()
-  const forget = world.onSignal(() => {
-    if (isStopping) world.exit(EXIT.failed) // a second signal ends it at once
-    isStopping = true
-    asked.resolve({ keepSandboxes: false })
-  })
+  const asked = Promise.withResolvers<StopOptions>()
   let isStopping = false
+  let crashed = false
+  let next: GatewayConfig | null = null
+  const checkRestart = async (): Promise<readonly string[] | null> => {
+    const loaded = await loadConfig(
+      configFileOf(world, options.config),
+      realSurroundings({ env: firstEnv, beigeHome: layout.home, models: knownModels }),
+    )
+    if (!loaded.ok) return loaded.lines
+    next = loaded.config
+    return null
+  }
+  const stop = (wanted: StopOptions) => {
+    isStopping = true
+    asked.resolve(wanted)
+  }
+  const forget = world.onSignal(signal => {
+    if (signal === 'SIGHUP' && !isStopping) {
+      checkRestart().then(
+        problems => {
+          if (problems === null) stop({ keepSandboxes: true, restart: true })
+          else log.write('error', `restart refused, nothing was changed:\n${problems.join('\n')}`)
+        },
+        error => log.error('restart', error),
+      )
+      return
+    }
+    if (isStopping) world.exit(EXIT.failed) // a second signal ends it at once
+    stop({ keepSandboxes: false })
+  })
   // It does not limp on: what is in an unknown state ends, drained as far as it goes.
-  world.onUncaught(error => {
+  crash.heard = error => {
     log.error('uncaught', error)
     crashed = true
     asked.resolve({ keepSandboxes: true })
-  })
-  let crashed = false
+  }
 
   try {
-    log.write('info', `starting, home ${layout.home}, pid ${world.pid}`)
+    log.write('info', `${isFirst ? 'starting' : 'restarting'}, home ${layout.home}, pid ${world.pid}`)
     const gateway = await startGateway({
       config,
       layout,
@@ -82,18 +132,20 @@ export async function runGateway(world: World, options: RunOptions): Promise<num
       log,
       strict: options.strict ?? false,
       pid: world.pid,
-      onStopAsked: stop => {
-        isStopping = true
-        asked.resolve(stop)
-      },
+      onStopAsked: stop,
+      checkRestart,
     })
     world.stdout.write(`gateway ready: ${gateway.summary}, pid ${world.pid}\n`)
-    if (options.readyFd !== undefined) {
+    if (options.readyFd !== undefined && isFirst) {
       writeSync(options.readyFd, 'ready\n')
       closeSync(options.readyFd)
       isWatched.value = false
     }
-    await gateway.stop(await asked.promise)
+    const wanted = await asked.promise
+    const { parked } = await gateway.stop(wanted)
+    if (wanted.restart === true && next !== null && !crashed) return next
+    // What was parked still runs in here, with nobody to write for: only the end of the process ends it.
+    if (parked > 0) world.exit(crashed ? EXIT.crashed : EXIT.done)
     return crashed ? EXIT.crashed : EXIT.done
   } catch (error) {
     log.error('start', error)

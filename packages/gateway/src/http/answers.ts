@@ -56,6 +56,7 @@ const STATUS: Readonly<Record<string, number>> = {
   conflict: 409,
   body_too_large: 413,
   bad_content_type: 415,
+  restart_refused: 422,
   rate_limited: 429,
   unavailable: 503,
   closing: 503,

@@ -23,7 +23,9 @@ export type ApiParts = {
   health(isOperator: boolean): Record<string, unknown>
   /** Null while prompts are taken. */
   refusesPrompts(): string | null
-  stop(options: { keepSandboxes: boolean }): void
+  stop(options: { keepSandboxes: boolean; restart?: boolean }): void
+  /** Lines of what is wrong with what a restart would start; null: nothing. */
+  checkRestart(): Promise<readonly string[] | null>
   closeStreamsOf(tokenId: string): void
   /** Writes down what an administrator does, before it is done; a rejection means that it is not done. */
   audited(event: string, details: Record<string, unknown>): Promise<void>
@@ -105,6 +107,25 @@ export function apiRoutes(parts: ApiParts): Route[] {
         await parts.audited('gateway.stop_asked', { by: principal.name })
         answerJson(response, 202, { stopping: true })
         parts.stop({ keepSandboxes: keepSandboxes ?? false })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/gateway/restart',
+      scope: 'admin',
+      handle: async ({ response, principal, body }) => {
+        checked(emptyBody, body)
+        const problems = await parts.checkRestart()
+        if (problems !== null) {
+          // Lines of the configuration may name files of the host.
+          const shown = isOperator(principal)
+            ? problems
+            : [`${problems.length} errors; see beige config check`]
+          throw fail('restart_refused', { lines: shown.join('\n') })
+        }
+        await parts.audited('gateway.restart_asked', { by: principal.name })
+        answerJson(response, 202, { restarting: true })
+        parts.stop({ keepSandboxes: true, restart: true })
       },
     },
     {

@@ -88,6 +88,7 @@ export async function openTestGateway(
     strict: false,
     pid: process.pid,
     onStopAsked: () => stopAsked++,
+    checkRestart: async () => null,
   })
   const port = Number(/127\.0\.0\.1:(\d+)/.exec(gateway.summary)?.[1])
   return {
@@ -116,6 +117,7 @@ export const ROUTES: readonly [method: string, path: string, scope: string][] = 
   ['POST', '/api/agents/scout/prompt', 'prompt'],
   ['POST', '/api/sessions/api%3Ascout%3Adefault/abort', 'prompt'],
   ['POST', '/api/gateway/stop', 'admin'],
+  ['POST', '/api/gateway/restart', 'admin'],
   ['GET', '/api/tokens', 'admin'],
   ['POST', '/api/tokens', 'admin'],
   ['DELETE', '/api/tokens/x', 'admin'],

@@ -45,13 +45,16 @@ export type GatewayParts = {
   pid: number
   /** Somebody asked over HTTP that it stops. */
   onStopAsked(options: StopOptions): void
+  /** Looks whether a restart would come up; lines of what is wrong, or null. */
+  checkRestart(): Promise<readonly string[] | null>
 }
-export type StopOptions = { keepSandboxes: boolean }
+export type StopOptions = { keepSandboxes: boolean; restart?: boolean }
 
 export interface Gateway {
   /** `127.0.0.1:7433` and the names of agents that are not ready. */
   readonly summary: string
-  stop(options: StopOptions): Promise<void>
+  /** Answers how many runs did not end in time and are gone on with at the next start. */
+  stop(options: StopOptions): Promise<{ parked: number }>
 }
 
 const SANDBOXES_AT_ONCE = 4
@@ -165,6 +168,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
           virtualKeys,
           access,
           stop: options => parts.onStopAsked(options),
+          checkRestart: () => parts.checkRestart(),
           closeStreamsOf: id => server.closeStreamsOf(id),
           audited: (event, details) =>
             audit.append({ phase: 'note', id: event, agent: '', type: 'admin', event, details }),
@@ -207,9 +211,13 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
         log.write('info', 'stopping')
         const all = [...agents.values()]
         await stopStep('drain', config.gateway.drainMs, steps, signal => drain(all, signal))
+        const parked = all.filter(agent => agent.host.live().some(live => live.run !== null))
+        const runs = parked.flatMap(agent => agent.host.live().filter(live => live.run !== null))
+        if (runs.length > 0)
+          log.write('info', `stop: ${runs.length} runs did not end in time; they go on at the next start`)
         await stopStep('sessions', STOP_MS.sandboxes, steps, () =>
           Promise.all(
-            all.map(agent => agent.host.close(new DOMException('the gateway stops', 'AbortError'))),
+            all.map(agent => (parked.includes(agent) ? parkSessions(agent) : closeSessions(agent))),
           ),
         )
         for (const supervisor of supervisors.toReversed())
@@ -221,7 +229,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
           Promise.all(all.map(agent => agent.closeSocket())),
         )
         await stopStep('sandboxes', STOP_MS.sandboxes, steps, () =>
-          Promise.all(all.map(agent => agent.sandbox.close(keepSandboxes))),
+          Promise.all(all.map(agent => agent.sandbox.close(keepSandboxes || parked.includes(agent)))),
         )
         await stopStep('models', STOP_MS.models, steps, () => router.close())
         await stopStep('audit', STOP_MS.audit, steps, async () => {
@@ -229,6 +237,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
           await audit.close()
         })
         log.write('info', 'stopped')
+        return { parked: runs.length }
       },
     }
   } catch (error) {
@@ -237,7 +246,19 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   }
 }
 
-/** Turns end by themselves within the time that the step has; what is left is ended by the sessions' own stop. */
+function closeSessions(agent: Agent): Promise<void> {
+  return agent.host.close(new DOMException('the gateway stops', 'AbortError'))
+}
+
+/**
+ * The logs are closed under what still runs, so nothing more is written, and nothing is aborted, so its commands go on
+ * in the sandbox: from here on it is as if the process had been killed, and the next start takes the runs over.
+ */
+async function parkSessions(agent: Agent): Promise<void> {
+  await Promise.all(agent.host.live().map(live => live.session.log.close()))
+}
+
+/** Turns end by themselves within the time that the step has; what is left is parked. */
 async function drain(agents: readonly Agent[], signal: AbortSignal): Promise<void> {
   const runs = agents.flatMap(agent => agent.host.live().flatMap(live => (live.run ? [live.run.ended] : [])))
   const late = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
