@@ -36,3 +36,19 @@ test('a session that is opened', async () => {
   await store.open(SAMPLE_ID)
   assert.deepEqual(before(), ['/sessions', SAMPLE_FOLDER, `${SAMPLE_FOLDER}/000001.jsonl`])
 })
+
+test('a creation whose first segment failed', async () => {
+  const disk = createFaultyDisk(createMemoryDisk())
+  const time = createManualTime()
+  const parts = { root: '/sessions', disk, clock: time.clock, random: seededRandom(9), ticker: time.ticker() }
+  const store = createFilesStore(parts)
+  await (await store.create({ id: 's_first', cwd: '/w' })).close()
+  const synced: string[] = []
+  disk.before = async (call, path) => {
+    if (call === 'create' && path.endsWith('000002.jsonl')) synced.length = 0
+    if (call === 'syncDirectory') synced.push(path)
+  }
+  disk.failingSyncs = 1
+  await store.create({ id: SAMPLE_ID, cwd: '/w' }, prompt('p', null))
+  assert.deepEqual(synced.toSorted(), ['/sessions', SAMPLE_FOLDER])
+})

@@ -120,7 +120,8 @@ export function createSegmentWriter(parts: WriterParts): SegmentWriter {
     await closeQuietly(segment.file)
     sealed.set(epoch, goodEnd)
     segment = { epoch: epoch + 1, file, goodEnd: 0, state: 'pending' }
-    unsynced = [folder]
+    // What the segment before had still to make durable is not forgotten with it.
+    unsynced = [...new Set([...unsynced, folder])]
   }
 
   async function writeBatch(lines: readonly Uint8Array[]): Promise<void> {
