@@ -113,7 +113,11 @@ export async function openAgentHost(parts: AgentHostParts): Promise<AgentHost> {
     return {
       host,
       sessionId: async () => id,
-      fresh: () => ({ cwd: world.cwd, ...(model ? { model: `${model.provider}/${model.id}` } : {}) }),
+      fresh: () => ({
+        cwd: world.cwd,
+        ...(options.title === null ? {} : { title: options.title }),
+        ...(model ? { model: `${model.provider}/${model.id}` } : {}),
+      }),
       close: reason => close(host, reason),
     }
   } catch (error) {

@@ -21,6 +21,9 @@ export type RawOptions = RawModelOptions &
     execUrl?: string
     execHeader?: string[]
     sessionId?: string
+    name?: string
+    outputSchema?: string
+    outputDescription?: string
     continue?: boolean
     resume?: boolean
     sessionDir?: string
@@ -41,6 +44,8 @@ export type AgentOptions = ModelOptions & {
   sandboxImage: string
   /** Exactly this session, or a new one with this id. */
   sessionId: SessionId | null
+  /** Title of a new session; null: the first line of its first prompt. */
+  title: string | null
   /** The newest session of this directory, else a new one. */
   continue: boolean
   /** Go on with a run that its owner left open, instead of closing it. */
@@ -84,6 +89,7 @@ export function agentOptions(raw: RawOptions, world: Pick<ProcessWorld, 'env' | 
       textSetting(settings, 'sandbox_image') ??
       DEFAULT_IMAGE,
     sessionId: raw.sessionId === undefined ? null : sessionId(raw.sessionId),
+    title: raw.name === undefined ? null : title(raw.name),
     continue: raw.continue ?? false,
     resume: raw.resume ?? false,
     stateDir,
@@ -128,6 +134,12 @@ function idempotencyKey({ idempotencyKey: key, sessionId: id }: RawOptions): str
 /** An endpoint's URL is in no settings: only the driver's name is. */
 function settingOf(name: string, settings: Settings): string | undefined {
   return name === 'SANDBOX' ? textSetting(settings, 'sandbox') : undefined
+}
+
+function title(text: string): string {
+  const name = text.trim().replaceAll(/\s+/g, ' ')
+  if (name !== '') return name
+  throw fail('bad_value', { name: '--name', reason: 'it is blank', expected: 'a title' })
 }
 
 function sessionId(text: string): SessionId {

@@ -31,10 +31,19 @@ export async function program(argv: readonly string[], world: ProcessWorld): Pro
     .helpCommand(false)
 
   shared(root.command('run').description('One task, or several in order; exits when they are done.'))
-    .argument('[task...]', 'what to do; may be left out with --resume')
+    .argument(
+      '[task...]',
+      'what to do; @path sends a file or an image along; may be left out with --resume or piped stdin',
+    )
     .option('--json', 'events as JSON lines on stdout')
     .option('--session <session>', 'an id, a unique beginning of one, or a path of its log')
     .option('--fork <session>', 'a copy of that one, as a new session')
+    .option('-n, --name <title>', 'title of a new session')
+    .option(
+      '--output-schema <schema>',
+      'JSON Schema, or a file with one: the last line of stdout is JSON that matches (AI_AGENT_OUTPUT_SCHEMA)',
+    )
+    .option('--output-description <text>', 'what the model is told of that output')
     .option('--export <file>', 'the session as a page after the run, also after a failed one')
     .option(
       '--idempotency-key <key>',

@@ -26,4 +26,5 @@ export {
   type Pipeline,
   type PipelineParts,
 } from './tool-pipeline.ts'
+export { imageOf } from './tools/image.ts'
 export { type ToolsetName, toolset } from './tools/index.ts'

@@ -36,6 +36,8 @@ function jsonOutput({ stdout, stderr }: ProcessWorld): RunOutput {
     },
     end: ({ result, problem }) => {
       if (problem && !result) stderr.write(`${problem}\n`)
+      if (result?.structured_output !== undefined)
+        line({ kind: 'structured_output', value: result.structured_output })
     },
   }
 }
@@ -49,7 +51,9 @@ function pipeOutput({ stdout, stderr }: ProcessWorld): RunOutput {
       if (problem) stderr.write(`${visible(problem)}\n`)
       if (aborted) stderr.write('[cancelled]\n')
       if (!result || problem || aborted) return
-      if (result.text !== '') stdout.write(result.text.endsWith('\n') ? result.text : `${result.text}\n`)
+      if (result.structured_output !== undefined)
+        stdout.write(`${JSON.stringify(result.structured_output)}\n`)
+      else if (result.text !== '') stdout.write(result.text.endsWith('\n') ? result.text : `${result.text}\n`)
       if (result.refused) stderr.write('[refused]\n')
       else stderr.write(`[done in ${usedBy(result)}]\n`)
     },
@@ -85,6 +89,8 @@ function terminalOutput(world: ProcessWorld): RunOutput {
     },
     end: ({ result, problem }) => {
       transcript.end()
+      if (result?.structured_output !== undefined)
+        stdout.write(`${JSON.stringify(result.structured_output)}\n`)
       if (problem) transcript.note(visible(problem))
       if (result?.refused) transcript.note('The model refused this task.')
       const facts = result ? [...factsOf(result), duration(clock.monotonic() - startedAt)].join(' · ') : ''

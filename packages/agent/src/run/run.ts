@@ -1,5 +1,6 @@
 /** `agent run TASK…`: the tasks in order as turns of one session, then out. */
 import { resolve } from 'node:path'
+import type { OutputForm } from '@beige/harness'
 import { type LiveSession, type RunInFlight, runSummary, type Viewer } from '@beige/host'
 import { explain, type Frame, promptResult } from '@beige/protocol'
 import { compile } from '@earendil-works/pi-schema'
@@ -11,6 +12,8 @@ import type { ProcessWorld } from '../process-world.ts'
 import { type StopSignals, stopSignals } from '../stop-signals.ts'
 import { type RawRunOptions, withNamedSession } from './named-session.ts'
 import { type Answer, type RunOutput, runOutput } from './output.ts'
+import { outputFormFrom } from './output-form.ts'
+import { type Task, taskInput } from './task-input.ts'
 
 const EXIT_FAILED = 1
 
@@ -22,20 +25,26 @@ export async function runCommand(
   raw: RawRunOptions,
   world: ProcessWorld,
 ): Promise<number> {
-  if (tasks.every(task => task.trim() === '') && !(raw.resume && tasks.length === 0))
-    throw fail('usage', { reason: 'no task was given', command: 'run' })
+  const form = outputFormFrom(raw, world)
   agentOptions(raw, world) // what is wrong with them is said before anything is opened or copied
   const options = agentOptions(await withNamedSession(raw, world), world)
   const stop = stopSignals(world)
   try {
-    return await stoppable(tasks, options, raw, world, stop)
+    const isResumed = options.resume && tasks.length === 0
+    const told = isResumed ? [] : await taskInput(tasks, world, stop.signal)
+    const stopped = stop.stopped()
+    if (stopped) return stopped.exitCode
+    if (!isResumed && told.every(task => task.message.trim() === ''))
+      throw fail('usage', { reason: 'no task was given', command: 'run' })
+    return await stoppable(told, form, options, raw, world, stop)
   } finally {
     stop.dispose()
   }
 }
 
 async function stoppable(
-  tasks: readonly string[],
+  tasks: readonly Task[],
+  form: OutputForm | null,
   options: AgentOptions,
   { json = false, export: page }: RawRunOptions,
   world: ProcessWorld,
@@ -68,10 +77,17 @@ async function stoppable(
   stop.signal.addEventListener('abort', onStop)
   if (stop.signal.aborted) onStop()
 
-  const answer = async (message: string, index: number) => {
+  const answer = async ({ message, images }: Task, index: number) => {
     const idempotencyKey = key(index)
     await live.handle(
-      { type: 'prompt', message, ...(idempotencyKey === null ? {} : { idempotency_key: idempotencyKey }) },
+      {
+        type: 'prompt',
+        message,
+        ...(images.length === 0 ? {} : { images }),
+        ...(idempotencyKey === null ? {} : { idempotency_key: idempotencyKey }),
+        // Of several tasks the last one gives the answer.
+        ...(form && index === tasks.length - 1 ? owed(form) : {}),
+      },
       viewer,
     )
     return answerOf(responses.pop(), json)
@@ -83,9 +99,9 @@ async function stoppable(
     const cut = byKey ? null : live.run
     if (!cut && tasks.length === 0) throw fail('nothing_to_resume', { id: live.id })
     good = cut ? shown(await goneOn(live, cut), output) : true
-    for (const [index, message] of tasks.entries()) {
+    for (const [index, task] of tasks.entries()) {
       if (!good || stop.signal.aborted) break
-      good = shown(await answer(message, index), output)
+      good = shown(await answer(task, index), output)
     }
   } finally {
     ended = await endedCleanly(agent, world)
@@ -123,6 +139,10 @@ function answerOf(response: Response | undefined, json: boolean): Answer {
   const problem = response.error ?? 'failed'
   const advice = response.advice ? `${problem.replace(/[.\s]+$/, '')}. ${response.advice}` : problem
   return { result, problem: advice, aborted: false, good: false }
+}
+
+function owed({ schema, description }: OutputForm) {
+  return { output_schema: schema, ...(description === undefined ? {} : { output_description: description }) }
 }
 
 function tellDamage(live: LiveSession, world: ProcessWorld): void {
