@@ -7,10 +7,18 @@ import { execBench } from './exec/exec-bench.ts'
 import { execdBench } from './execd/execd-bench.ts'
 import { gatewayBench } from './gateway/gateway-bench.ts'
 import { renderJson, renderTable } from './output.ts'
+import { prefixBench } from './prefix/prefix-bench.ts'
 import { sessionsBench } from './sessions/sessions-bench.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
-const BENCHES: readonly Bench[] = [execBench, execdBench, gatewayBench, sessionsBench, startupBench]
+const BENCHES: readonly Bench[] = [
+  execBench,
+  execdBench,
+  gatewayBench,
+  sessionsBench,
+  startupBench,
+  prefixBench,
+]
 
 const root = join(import.meta.dirname, '../..')
 const { values, positionals } = parseArgs({

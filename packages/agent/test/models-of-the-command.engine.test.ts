@@ -94,7 +94,7 @@ test('models.json leads an id to its own place, with a key of a command', async 
 
 test('a part of an id and a level behind it; several are named', async () => {
   await using bench = await agentBench(() => ({ text: 'ok' }), 'openai-responses')
-  const { code, stderr } = await bench.agent(['run', '--model', '4-min:low', 'hi'])
+  const { code, stderr } = await bench.agent(['run', '--model', 'o4-mi:low', 'hi'])
   assert.equal(code, 0, stderr)
   const body: { model?: string; reasoning?: { effort?: string } } = Object(bench.seen[0]?.body)
   assert.deepEqual([body.model, body.reasoning?.effort], ['o4-mini', 'low'])
