@@ -13,6 +13,7 @@ const BINARY = fileURLToPath(new URL(`../../packages/execd/dist/execd-linux-${ar
 
 export type RealExecd = AsyncDisposable & {
   socketPath: string
+  pid: number
   /** An empty folder, removed at the end. */
   root: string
   /** Ends it without a warning, as a lost sandbox does. */
@@ -64,5 +65,5 @@ export async function startExecd(env: Readonly<Record<string, string>> = {}): Pr
     await dispose()
     throw new Error(`execd did not start: ${lines.join('\n')}`)
   }
-  return { socketPath, root, kill: () => child.kill('SIGKILL'), [Symbol.asyncDispose]: dispose }
+  return { socketPath, root, pid: child.pid ?? 0, kill: () => child.kill('SIGKILL'), [Symbol.asyncDispose]: dispose }
 }

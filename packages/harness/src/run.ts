@@ -38,7 +38,7 @@ export type RunParts = {
   /** True: images are never sent to the model. */
   blockImages?: boolean
   /** Asked at each boundary: what was said meanwhile, and whether the run is to end there. */
-  lanes?: Pick<Lanes, 'takeAtBoundary' | 'takeAtStop'>
+  lanes?: Pick<Lanes, 'takeAtBoundary' | 'takeAtStop' | 'steered'>
   stopAfterTurn?: () => boolean
   /** Absent: no call is asked about. */
   approval?: ApprovalGate

@@ -65,12 +65,14 @@ export interface ToolContext {
   readonly streams?: CallStreams
   /** The session's background work. Absent where a call belongs to no session: its commands end with it. */
   readonly jobs?: JobBook
+  /** Resolves when somebody has said something that the model does not hear before this call ends; rejects with `until`. */
+  readonly steered?: (until: AbortSignal) => Promise<void>
   /** The job that a former owner of the session began for this very call: it is joined, not begun again. */
   readonly joins?: JobRef
   /** Durable when it resolves: from now on the call has its effect, in this job or (null) without one. */
   begins(job: JobRef | null): Promise<void>
-  /** The newest output while it runs; throttled by whoever shows it. */
-  progress(snapshot: string, bytes: number): void
+  /** There is more output. Whoever shows it asks for the newest part of it, and not each time. */
+  progress(snapshot: () => string, bytes: number): void
 }
 
 export interface Tool {

@@ -88,10 +88,11 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       runTools,
       ...(parts.jobs ? { jobs: parts.jobs } : {}),
       ...(parts.approval ? { approval: parts.approval } : {}),
+      ...(parts.lanes ? { steered: parts.lanes.steered } : {}),
       progress: (snapshot, bytes) => {
         if (clock.monotonic() - shownAt < PROGRESS_EVERY_MS) return
         shownAt = clock.monotonic()
-        emit({ kind: 'tool_progress', id: call.callId, name: call.name, snapshot, bytes })
+        emit({ kind: 'tool_progress', id: call.callId, name: call.name, snapshot: snapshot(), bytes })
       },
     })
     results.set(call.callId, result)

@@ -48,7 +48,7 @@ export async function withTools(
     env: {},
     seenFiles,
     begins: async () => {},
-    progress: snapshot => progress.push(snapshot),
+    progress: snapshot => progress.push(snapshot()),
   })
   try {
     await use({

@@ -22,6 +22,7 @@ import {
 
 export const MAX_RUNNING_JOBS = 64
 const DEFAULT_SILENT_MS = 60_000
+const DEFAULT_STEERED_MS = 10_000
 export const DEFAULT_LIFETIME_MS = 24 * 3600_000
 const WATCH_AGAIN_MS = 500
 const REPORT_MS = 5_000 // for the output of a job whose end was reported
@@ -31,6 +32,8 @@ const RESTARTED = 'its sandbox was restarted'
 export type JobSettings = {
   /** A command that says nothing for so long becomes a job. */
   silentMs: number
+  /** One that has run so long becomes a job when somebody has a word for the model. */
+  steeredMs: number
   /** When a command that nobody ended is killed. */
   lifetimeMs: number
   /** True where the session is durable: commands go on when their agent dies, and its successor joins them. */
@@ -62,8 +65,11 @@ export interface JobBook {
   isFull(): boolean
   /** Makes a running command a numbered job, durably. One that has a number already keeps it. */
   adopt(command: RunningCommand): Promise<NumberedJob>
-  /** Resolves with the job as it is when it has ended, or after `timeoutMs`; rejects when `signal` fires. Its end is told. */
-  wait(number: number, timeoutMs: number, signal: AbortSignal): Promise<Reported>
+  /**
+   * Resolves with the job as it is when it has ended, after `timeoutMs`, or when `enough` fires; rejects when `signal` fires.
+   * Its end is told.
+   */
+  wait(number: number, timeoutMs: number, signal: AbortSignal, enough?: AbortSignal): Promise<Reported>
   /** Resolves when nothing of it runs. Its end is told. */
   kill(number: number, signal: AbortSignal): Promise<Reported>
   /** Resolves when the job has taken all of it; `end` closes its stdin afterwards. Rejects with `conflict` once it is closed. */
@@ -105,6 +111,7 @@ export function createJobBook(parts: {
   const { session, hands, clock, changed = () => {} } = parts
   const settings: JobSettings = {
     silentMs: DEFAULT_SILENT_MS,
+    steeredMs: DEFAULT_STEERED_MS,
     lifetimeMs: DEFAULT_LIFETIME_MS,
     keep: true,
     ...parts.settings,
@@ -157,6 +164,7 @@ export function createJobBook(parts: {
       return null
     }
     const sink = createJobSink(
+      job.id,
       () => clock.monotonic(),
       () => {},
     )
@@ -175,11 +183,20 @@ export function createJobBook(parts: {
     }
   }
 
-  async function endOrTimeout(number: number, one: Watch, ms: number, signal: AbortSignal): Promise<void> {
+  async function endOrTimeout(
+    number: number,
+    one: Watch,
+    ms: number,
+    signal: AbortSignal,
+    enough: AbortSignal,
+  ): Promise<void> {
     one.told = true // should it end now, the call that waits says so
     const over = new AbortController()
     try {
-      await Promise.race([one.over, clock.sleep(Math.max(0, ms), AbortSignal.any([signal, over.signal]))])
+      const stop = AbortSignal.any([signal, enough, over.signal])
+      await Promise.race([one.over, clock.sleep(Math.max(0, ms), stop)])
+    } catch (error) {
+      if (signal.aborted || !enough.aborted) throw error
     } finally {
       over.abort()
       if (!jobOf(number).ended) one.told = false
@@ -214,14 +231,14 @@ export function createJobBook(parts: {
       watch(job, sink, ended, letGo)
       return job
     },
-    async wait(number, timeoutMs, signal) {
+    async wait(number, timeoutMs, signal, enough = new AbortController().signal) {
       const until = clock.monotonic() + timeoutMs
       for (;;) {
         const one = await watched(jobOf(number), signal)
         if (!one || jobOf(number).ended) return reported(number, one)
-        await endOrTimeout(number, one, until - clock.monotonic(), signal)
+        await endOrTimeout(number, one, until - clock.monotonic(), signal, enough)
         const left = until - clock.monotonic()
-        if (jobOf(number).ended || left <= 0) return reported(number, one)
+        if (jobOf(number).ended || left <= 0 || enough.aborted) return reported(number, one)
         await clock.sleep(Math.min(left, WATCH_AGAIN_MS), signal) // the way to it broke
       }
     },

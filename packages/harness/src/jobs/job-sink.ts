@@ -1,6 +1,6 @@
 /** Where a job's output is read into: bounded, with what was reported set apart from what is new. */
 import type { ExecChunk, JobOffsets } from '@beige/sandbox'
-import { type Capture, createCapture, sizeText } from '../output/index.ts'
+import { type Capture, createCapture, sizeText, spillAdvice } from '../output/index.ts'
 
 const TAIL_BYTES = 4096 // kept of what was reported, for a notice
 const PROGRESS_BYTES = 8192
@@ -20,9 +20,11 @@ export interface JobSink {
   quiet(): void
 }
 
+/** `callId`: of the command, by which all of its output is found again. */
 export function createJobSink(
+  callId: string,
   monotonic: () => number,
-  progress: (snapshot: string, bytes: number) => void,
+  progress: (snapshot: () => string, bytes: number) => void,
 ): JobSink {
   const offsets: JobOffsets = { stdout: 0, stderr: 0 }
   let capture: Capture = createCapture()
@@ -41,7 +43,7 @@ export function createJobSink(
       }
       offsets[stream] = offset + bytes.length
       capture.push(stream, bytes)
-      if (watched) progress(capture.newest(PROGRESS_BYTES), total())
+      if (watched) progress(() => capture.newest(PROGRESS_BYTES), total())
     },
     get offsets() {
       return { ...offsets }
@@ -54,7 +56,7 @@ export function createJobSink(
     },
     report() {
       reportedTail = tail()
-      const { text, missingBytes } = capture.finish()
+      const { text, missingBytes } = capture.finish(spillAdvice(callId))
       capture = createCapture()
       return { text, missingBytes }
     },

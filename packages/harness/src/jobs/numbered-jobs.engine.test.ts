@@ -110,7 +110,8 @@ test('H20 an abort of a command that is a job leaves nothing running', options, 
   withJobs({}, async ({ root, call, jobs }) => {
     const abort = new AbortController()
     const command = 'setsid sleep 1000 & echo $! > pid; echo ready; sleep 1000'
-    const progress = (snapshot: string) => {
+    const progress = (newest: () => string) => {
+      const snapshot = newest()
       if (snapshot.includes('ready')) abort.abort()
     }
     const result = await call('bash', { command }, { signal: abort.signal, progress })
@@ -216,5 +217,28 @@ test('stdin of a job: closed from the start, and not read', options, () =>
     const long = { command: `: ${'x'.repeat(130_000)}`, stdin_open: true }
     assert.equal(codeOf(await call('bash', long)), 'invalid_input')
     for (const job of [1, 2]) await call('bash_job', { action: 'kill', job })
+  }),
+)
+
+test('a word for the model makes a job of a command that has run for a while, and ends a wait', options, () =>
+  withJobs({ steeredMs: 300 }, async ({ root, call }) => {
+    const word = Promise.withResolvers<void>()
+    const steered = () => word.promise
+    const before = call('bash', { command: 'echo short; sleep 0.05' }, { steered })
+    const running = call('bash', { command: WAITS }, { steered })
+    word.resolve()
+    assert.equal(textOf(await before), 'short', 'one that ends by itself is no job')
+    const started = textOf(await running)
+    assert.match(
+      started,
+      /^ready\n\[running as job 1 after \d+ ms, since somebody has a word for you; bash_job/,
+    )
+    const waited = await call('bash_job', { timeout_ms: 600_000 }, { steered })
+    assert.match(
+      textOf(waited),
+      /^\[job 1 still runs after .* more, and somebody has a word for you; bash_job/,
+    )
+    go(root)
+    assert.match(textOf(await call('bash_job', {})), /^went\n\[job 1 ended: exit code 0/)
   }),
 )

@@ -54,6 +54,8 @@ export interface Lanes {
   takeAtBoundary(): Promise<readonly Said[]>
   /** What is due where the model has stopped: left-over steers, else follow-ups. */
   takeAtStop(): Promise<readonly Said[]>
+  /** Resolves when a steer waits to be heard; rejects when `signal` fires. */
+  steered(signal: AbortSignal): Promise<void>
   /** Takes the first of all out, for the prompt record that names it; null where there is none. */
   next(): Queued | null
   /** Looks at records that others appended. */
@@ -73,6 +75,7 @@ export function createLanes(parts: {
   const { session, clock, random, mode, changed } = parts
   const queues: Record<LaneName, Queued[]> = { steer: [], follow_up: [] }
   const keys = new Map<string, Queued>()
+  const listening = new Set<() => void>()
   let applied = 0
 
   function apply(record: SessionRecord): void {
@@ -96,6 +99,7 @@ export function createLanes(parts: {
     for (const record of session.log.records.slice(applied)) apply(record)
     applied = session.log.records.length
     if (applied > before && before > 0) changed()
+    if (queues.steer.length > 0) for (const heard of [...listening]) heard()
   }
 
   async function append(...bodies: RecordBody[]): Promise<readonly SessionRecord[]> {
@@ -147,6 +151,20 @@ export function createLanes(parts: {
     },
     takeAtBoundary: () => say(due('steer')),
     takeAtStop: () => say(queues.steer.length > 0 ? queues.steer : due('follow_up')),
+    steered: signal =>
+      new Promise((resolve, reject) => {
+        if (queues.steer.length > 0) return resolve()
+        if (signal.aborted) return reject(signal.reason)
+        const over = (how: () => void) => () => {
+          listening.delete(heard)
+          signal.removeEventListener('abort', stop)
+          how()
+        }
+        const heard = over(resolve)
+        const stop = over(() => reject(signal.reason))
+        listening.add(heard)
+        signal.addEventListener('abort', stop, { once: true })
+      }),
     next: () => queues.steer[0] ?? queues.follow_up[0] ?? null,
     catchUp,
   }

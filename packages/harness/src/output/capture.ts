@@ -14,6 +14,8 @@ import { createHeadAndTail, type Shown } from './head-and-tail.ts'
 const NOT_KEPT =
   'it was not kept, so if you need it run the command again with > FILE and read a part of that file'
 
+const SCRATCH_BYTES = 48 * 1024
+
 // A state of a line that another one replaces: a progress bar makes thousands of them.
 const OVERWRITTEN = /\r[^\r\n]*(?=\r[^\r\n])/g
 
@@ -26,13 +28,17 @@ export interface Capture {
   readonly totalBytes: number
   /** The newest `maxBytes` of what is kept so far. */
   newest(maxBytes: number): string
-  /** What may be shown, without the last newline. Nothing can be pushed afterwards. */
-  finish(): Shown
+  /**
+   * What may be shown, without the last newline. Nothing can be pushed afterwards. `advice` says in the marker of what is
+   * missing where that is; absent: nowhere.
+   */
+  finish(advice?: string): Shown
 }
 
 export function createCapture(): Capture {
   const streams = { stdout: createTextStream(), stderr: createTextStream() }
   const kept = createHeadAndTail()
+  const scratch = Buffer.allocUnsafe(SCRATCH_BYTES)
   let totalBytes = 0
   let rewind = false // a carriage return came: what follows takes the place of its line
 
@@ -43,8 +49,19 @@ export function createCapture(): Capture {
       else if (piece !== '') {
         if (rewind && !piece.startsWith('\n')) kept.dropLine()
         rewind = false
-        kept.append(Buffer.from(piece))
+        append8(piece)
       }
+    }
+  }
+
+  // Through one buffer: a new one for each piece would be freed long after it is of no use.
+  const append8 = (piece: string) => {
+    for (let from = 0; from < piece.length; ) {
+      const rest = piece.slice(from, from + SCRATCH_BYTES / 3)
+      const cut =
+        isHighSurrogate(rest.charCodeAt(rest.length - 1)) && rest.length > 1 ? rest.slice(0, -1) : rest
+      kept.append(scratch.subarray(0, scratch.write(cut)))
+      from += cut.length
     }
   }
 
@@ -57,13 +74,15 @@ export function createCapture(): Capture {
       return totalBytes
     },
     newest: maxBytes => kept.newest(maxBytes),
-    finish() {
+    finish(advice = NOT_KEPT) {
       append(streams.stdout.end())
       append(streams.stderr.end())
-      return kept.shown(NOT_KEPT)
+      return kept.shown(advice)
     },
   }
 }
+
+const isHighSurrogate = (code: number) => code >= 0xd800 && code < 0xdc00
 
 /** Carriage returns stand alone. Each pass is linear, also on nothing but carriage returns. */
 function lineStates(text: string): string[] {

@@ -51,7 +51,7 @@ export async function runAsJob(run: CommandRun, context: ToolContext, jobs: JobB
   const job: JobRef = joins ?? { scope: jobs.scope, id: context.callId, instance: generation }
   if (!joins) await context.begins(job)
 
-  const sink = createJobSink(() => clock.monotonic(), context.progress)
+  const sink = createJobSink(job.id, () => clock.monotonic(), context.progress)
   const startedAt = clock.now()
   const reading = new AbortController()
   const started = Promise.withResolvers<void>()
@@ -171,13 +171,18 @@ async function joined(
 async function whyItGoesOn(
   run: CommandRun,
   sink: JobSink,
-  { clock }: ToolContext,
+  { clock, steered }: ToolContext,
   jobs: JobBook,
   over: AbortSignal,
 ): Promise<Outcome> {
   if (run.background) return { kind: 'goes on', why: '' }
-  const { silentMs } = jobs.settings
+  const { silentMs, steeredMs } = jobs.settings
   const from = clock.monotonic()
+  let isSteered = false
+  const steer = steered?.(over).then(() => {
+    isSteered = true
+  })
+  steer?.catch(() => {})
   for (;;) {
     const now = clock.monotonic()
     const left = run.timeoutMs - (now - from)
@@ -186,7 +191,16 @@ async function whyItGoesOn(
     if (quiet <= 0 && !jobs.isFull()) {
       return { kind: 'goes on', why: ` after ${durationText(silentMs)} without output` }
     }
-    await clock.sleep(Math.min(left, quiet > 0 ? quiet : silentMs), over)
+    if (isSteered && now - from >= steeredMs && !jobs.isFull()) {
+      return { kind: 'goes on', why: ` after ${durationText(now - from)}, since somebody has a word for you` }
+    }
+    const patience = isSteered ? Math.max(steeredMs - (now - from), jobs.isFull() ? steeredMs : 0) : left
+    const woken = new AbortController()
+    const waiting = clock.sleep(
+      Math.min(left, patience, quiet > 0 ? quiet : silentMs),
+      AbortSignal.any([over, woken.signal]),
+    )
+    await (steer && !isSteered ? Promise.race([waiting, steer]) : waiting).finally(() => woken.abort())
   }
 }
 

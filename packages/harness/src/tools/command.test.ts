@@ -86,7 +86,8 @@ test('H20 bash: an abort keeps the output so far and leaves nothing running', op
     const abort = new AbortController()
     const context = {
       signal: abort.signal,
-      progress: (snapshot: string) => {
+      progress: (newest: () => string) => {
+        const snapshot = newest()
         progress.push(snapshot)
         if (snapshot.includes('ready')) abort.abort()
       },
@@ -106,7 +107,8 @@ test(
   () =>
     withCommands(async ({ call, kill }) => {
       const context = {
-        progress: (snapshot: string) => {
+        progress: (newest: () => string) => {
+          const snapshot = newest()
           if (snapshot.includes('started')) kill()
         },
       }

@@ -75,7 +75,7 @@ async function runToEnd(run: CommandRun, context: ToolContext): Promise<ToolResu
   const said = () => ({ ...capture.finish(), totalBytes: capture.totalBytes })
   const onChunk = ({ stream, bytes }: { stream: 'stdout' | 'stderr'; bytes: Uint8Array }) => {
     capture.push(stream, bytes)
-    context.progress(capture.newest(PROGRESS_BYTES), capture.totalBytes)
+    context.progress(() => capture.newest(PROGRESS_BYTES), capture.totalBytes)
   }
   await context.begins(null)
   try {

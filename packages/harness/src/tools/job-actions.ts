@@ -36,7 +36,7 @@ export async function askJob(question: JobQuestion, context: ToolContext): Promi
   if (!jobs.all.has(number)) return errorResult('not_found', `there is no job ${number}. ${listed(jobs)}`)
   switch (question.action) {
     case 'wait':
-      return waited(await jobs.wait(number, question.timeoutMs, context.signal), question)
+      return await waited(jobs, number, question, context)
     case 'kill':
       return told(await jobs.kill(number, context.signal))
     case 'stdin':
@@ -48,10 +48,26 @@ export async function askJob(question: JobQuestion, context: ToolContext): Promi
   }
 }
 
-function waited(reported: Reported, { timeoutMs, words }: JobQuestion): ToolResult {
+async function waited(
+  jobs: JobBook,
+  number: number,
+  { timeoutMs, words }: JobQuestion,
+  { clock, signal, steered }: ToolContext,
+): Promise<ToolResult> {
+  const enough = new AbortController()
+  const over = new AbortController()
+  steered?.(over.signal).then(
+    () => enough.abort(),
+    () => {},
+  )
+  const from = clock.monotonic()
+  const reported = await jobs.wait(number, timeoutMs, signal, enough.signal).finally(() => over.abort())
   const { job } = reported
   if (job.ended) return told(reported)
-  const note = `[job ${job.number} still runs after ${durationText(timeoutMs)} more; ${words.goOn(job.number)}]`
+  const after = enough.signal.aborted
+    ? `after ${durationText(clock.monotonic() - from)} more, and somebody has a word for you`
+    : `after ${durationText(timeoutMs)} more`
+  const note = `[job ${job.number} still runs ${after}; ${words.goOn(job.number)}]`
   return withOutput(reported, note, { running: true })
 }
 

@@ -1,7 +1,7 @@
 /** The tool `read`: lines of a text with their numbers, or an image. The same under every name (H40). */
 import type { FileContent } from '@beige/sandbox'
 import { int, obj, opt, str } from '@earendil-works/pi-schema'
-import { countText, sizeText } from '../output/index.ts'
+import { countText, sizeText, spilledCall } from '../output/index.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { defineTool, textResult } from './define-tool.ts'
@@ -10,6 +10,7 @@ import { countLinesOf, streamedWindow } from './file-window.ts'
 import { type Image, imageOf, MAX_IMAGE_BASE64_BYTES, MAX_IMAGE_PIXELS } from './image.ts'
 import { countLines, createLineWindow, type LineWindow, startOfLine } from './line-window.ts'
 import { type Place, placeOf, tidyPath } from './paths.ts'
+import { readSpill } from './read-spill.ts'
 import type { SandboxFacts } from './sandbox-facts.ts'
 import { type DecodedText, decodeText } from './text-of-file.ts'
 
@@ -38,6 +39,8 @@ export function readTool(facts: SandboxFacts): Tool {
     mode: 'shared',
     lock: input => ({ path: tidyPath(input.path), mode: 'shared' }),
     async run({ path, offset = 1, limit = MAX_LIMIT }, context) {
+      const spilled = spilledCall(path)
+      if (spilled !== null) return await readSpill(spilled, { offset, limit }, context)
       const placed = await placeOf(path, context, facts)
       if (!placed.ok) return placed.result
       try {
