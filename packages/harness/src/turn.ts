@@ -18,6 +18,7 @@ import { fail } from './errors.ts'
 import { createJournal } from './journal.ts'
 import type { Said } from './lanes/lanes.ts'
 import { createLocks } from './locks.ts'
+import { throttledProgress } from './progress.ts'
 import { toProviderHistory } from './provider-history.ts'
 import type { RunParts, RunResult } from './run.ts'
 import type { Session } from './session.ts'
@@ -25,7 +26,6 @@ import { noticeEvent, stopReasonOf } from './stream-events.ts'
 import { OUTPUT_TOOL, outputFormOf, outputOf, outputTool } from './structured-output.ts'
 import type { ToolCall, ToolResult } from './tool.ts'
 
-const PROGRESS_EVERY_MS = 100
 const MAX_ASKED = 2
 const OWED = `The task is not done before its answer is given: call ${OUTPUT_TOOL} now.`
 
@@ -76,7 +76,6 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
 
   /** One call of the model through the pipeline; what can not be written down ends the run. */
   async function runCall(call: ToolCall, callSignal: AbortSignal): Promise<ToolResult> {
-    let shownAt = Number.NEGATIVE_INFINITY
     const result = await pipeline.runCall(call, {
       sessionId: session.log.id,
       hands: parts.hands,
@@ -89,11 +88,9 @@ export function createTurn(parts: RunParts, stepsBefore: number, outer: AbortSig
       ...(parts.jobs ? { jobs: parts.jobs } : {}),
       ...(parts.approval ? { approval: parts.approval } : {}),
       ...(parts.lanes ? { steered: parts.lanes.steered } : {}),
-      progress: (snapshot, bytes) => {
-        if (clock.monotonic() - shownAt < PROGRESS_EVERY_MS) return
-        shownAt = clock.monotonic()
-        emit({ kind: 'tool_progress', id: call.callId, name: call.name, snapshot: snapshot(), bytes })
-      },
+      progress: throttledProgress(clock, (snapshot, bytes) =>
+        emit({ kind: 'tool_progress', id: call.callId, name: call.name, snapshot, bytes }),
+      ),
     })
     results.set(call.callId, result)
     return result

@@ -7,6 +7,7 @@ import type { Command, ExecChunk, ExecClient, ExecEnd } from '@beige/sandbox'
 import type { JobBook, RunningCommand } from '../jobs/job-book.ts'
 import { createJobSink, type JobSink } from '../jobs/job-sink.ts'
 import { durationText } from '../jobs/job-texts.ts'
+import { spillPath } from '../output/index.ts'
 import type { JobRef, ToolContext, ToolResult } from '../tool.ts'
 import { errorResult } from '../tool-pipeline.ts'
 import { ended, failed, NO_SUCH_DIRECTORY, result, type Said } from './command-result.ts'
@@ -77,15 +78,15 @@ export async function runAsJob(run: CommandRun, context: ToolContext, jobs: JobB
   switch (outcome.kind) {
     case 'ended': {
       const hasNoDirectory = outcome.end.exitCode === NO_SUCH_DIRECTORY && (await run.isMissing())
-      return ended(outcome.end, saidOf(sink), cwd, jobs.settings.lifetimeMs, hasNoDirectory)
+      return ended(outcome.end, saidOf(sink, job), cwd, jobs.settings.lifetimeMs, hasNoDirectory)
     }
     case 'failed':
       if (joins && !signal.aborted) return unknown(messageOf(outcome.error))
-      return failed(outcome.error, saidOf(sink), cwd, signal)
+      return failed(outcome.error, saidOf(sink, job), cwd, signal)
     case 'aborted': {
       reading.abort()
       await settled
-      return interruptedCommand(await isKilled(exec, job), sink, cwd)
+      return interruptedCommand(await isKilled(exec, job), saidOf(sink, job), cwd)
     }
     case 'goes on': {
       if (jobs.isFull()) {
@@ -93,14 +94,14 @@ export async function runAsJob(run: CommandRun, context: ToolContext, jobs: JobB
         await settled
         await isKilled(exec, job)
         const end = { exitCode: null, signal: null, timedOut: true, heldPipes: false }
-        return ended(end, saidOf(sink), cwd, run.timeoutMs, false)
+        return ended(end, saidOf(sink, job), cwd, run.timeoutMs, false)
       }
       const numbered = await jobs.adopt({
         ...{ name: job, instance: job.instance, command: run.shown, startedAt, exec, sink },
         ...{ ended: endOfJob, letGo: () => reading.abort() },
       } satisfies RunningCommand)
       const note = `[running as job ${numbered.number}${outcome.why}; ${run.words.goOn(numbered.number)}]`
-      return result(saidOf(sink), [note], {
+      return result(saidOf(sink, job), [note], {
         isError: false,
         outcome: 'done',
         details: { cwd, exit_code: null, job: numbered.number },
@@ -213,20 +214,21 @@ async function isKilled(exec: ExecClient, job: JobRef): Promise<boolean> {
   }
 }
 
-function interruptedCommand(isEnded: boolean, sink: JobSink, cwd: string): ToolResult {
+function interruptedCommand(isEnded: boolean, said: Said, cwd: string): ToolResult {
   const note = isEnded
     ? '[interrupted]'
     : '[interrupted; the sandbox did not confirm that the command has ended]'
-  return result(saidOf(sink), [note], {
+  return result(said, [note], {
     isError: true,
     outcome: 'interrupted',
     details: { cwd, exit_code: null, code: 'interrupted' },
   })
 }
 
-function saidOf(sink: JobSink): Said {
+function saidOf(sink: JobSink, { id }: JobRef): Said {
   const { totalBytes } = sink
-  return { ...sink.report(), totalBytes }
+  const report = sink.report()
+  return { ...report, totalBytes, ...(report.missingBytes > 0 ? { spill: spillPath(id) } : {}) }
 }
 
 function unknown(why: string): ToolResult {

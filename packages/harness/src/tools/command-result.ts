@@ -9,7 +9,7 @@ export const NO_SUCH_DIRECTORY = 126 // exec/2: also what a shell says of a file
 const MAX_NOTE_BYTES = 600
 
 /** What a command said, as far as it may be shown. */
-export type Said = { text: string; totalBytes: number; missingBytes: number }
+export type Said = { text: string; totalBytes: number; missingBytes: number; spill?: string }
 
 export function ended(
   end: ExecEnd,
@@ -64,11 +64,16 @@ export function result(
   notes: readonly string[],
   how: Pick<ToolResult, 'isError' | 'outcome' | 'details'>,
 ): ToolResult {
-  const { text, totalBytes, missingBytes } = said
+  const { text, totalBytes, missingBytes, spill } = said
   const parts = text === '' ? notes : [text, ...notes]
   return {
     ...how,
     content: [{ type: 'text', text: parts.length > 0 ? parts.join('\n') : '(no output)' }],
-    details: { ...how.details, output_bytes: totalBytes, missing_bytes: missingBytes },
+    details: {
+      ...how.details,
+      output_bytes: totalBytes,
+      missing_bytes: missingBytes,
+      ...(spill === undefined ? {} : { spill }),
+    },
   }
 }

@@ -2,7 +2,7 @@
  * `bash`: a command of the client's own, in the session's sandbox, outside of the model. It passes the tool pipeline, is
  * recorded, and is told to the model with its next prompt unless it is excluded from the context.
  */
-import { interrupted, type RunResult, type ToolResult } from '@beige/harness'
+import { interrupted, type RunResult, type ToolResult, throttledProgress } from '@beige/harness'
 import {
   asCallId,
   type CommandOf,
@@ -98,8 +98,9 @@ async function ran(
         env: live.setup.callEnv(callId, id),
         seenFiles: new Map(),
         journal: null,
-        progress: (snapshot, bytes) =>
+        progress: throttledProgress(live.clock, (snapshot, bytes) =>
           live.tell(id, { kind: 'tool_progress', id: callId, name: TOOL, snapshot, bytes }),
+        ),
       },
     )
     .catch(error => {
@@ -123,11 +124,11 @@ const textOf = ({ content }: ToolResult) =>
   content.map(block => (block.type === 'text' ? block.text : '')).join('')
 
 function outcomeOf(result: ToolResult, cancelled: boolean): Outcome {
-  const { exit_code = null, signal = null, spill = null } = result.details
+  const { exit_code = null, signal = null, spill = null, missing_bytes: missing = 0 } = result.details
   const text = textOf(result)
   return {
     ...{ result: text, is_error: result.isError, exit_code, signal, cancelled },
-    ...{ truncated: spill !== null || result.details.missing_bytes !== undefined, full_output_path: spill },
+    ...{ truncated: spill !== null || missing !== 0, full_output_path: spill },
   }
 }
 
