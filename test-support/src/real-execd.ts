@@ -65,5 +65,11 @@ export async function startExecd(env: Readonly<Record<string, string>> = {}): Pr
     await dispose()
     throw new Error(`execd did not start: ${lines.join('\n')}`)
   }
-  return { socketPath, root, pid: child.pid ?? 0, kill: () => child.kill('SIGKILL'), [Symbol.asyncDispose]: dispose }
+  return {
+    socketPath,
+    root,
+    pid: child.pid ?? 0,
+    kill: () => child.kill('SIGKILL'),
+    [Symbol.asyncDispose]: dispose,
+  }
 }
