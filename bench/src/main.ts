@@ -8,6 +8,7 @@ import { execdBench } from './execd/execd-bench.ts'
 import { gatewayBench } from './gateway/gateway-bench.ts'
 import { renderJson, renderTable } from './output.ts'
 import { prefixBench } from './prefix/prefix-bench.ts'
+import { serveBench } from './serve/serve-bench.ts'
 import { sessionsBench } from './sessions/sessions-bench.ts'
 import { startupBench } from './startup/startup-bench.ts'
 
@@ -15,9 +16,10 @@ const BENCHES: readonly Bench[] = [
   execBench,
   execdBench,
   gatewayBench,
+  prefixBench,
+  serveBench,
   sessionsBench,
   startupBench,
-  prefixBench,
 ]
 
 const root = join(import.meta.dirname, '../..')
