@@ -13,6 +13,7 @@ import {
   segmentFiles,
 } from '../../test/sample-log.ts'
 import { prompt, sessionId } from '../../test/sample-records.ts'
+import { prepareBody } from '../record-line.ts'
 import { createSealing, type Sealing } from './sealing.ts'
 
 const otherTenant = createSealing({ tenant: 't-2', keys: [Buffer.alloc(32, 7)], random: systemRandom })
@@ -85,6 +86,22 @@ test('lines are in the clear of nothing but key, epoch and number; a line moved 
     log.damage.map(one => one.seqs),
     [[3]],
   )
+})
+
+test('any bit of a sealed line that is another one costs that line alone', () => {
+  const lines = sealingWith(7).lines(SAMPLE_ID)
+  for (const text of ['', 'x', 'xy']) {
+    const body = prepareBody(prompt(`e${text}`, null))
+    assert.ok(typeof body !== 'string')
+    const { line } = lines.encode(body, { seq: 1, epoch: 1, prev: '0'.repeat(32), at: 1 })
+    assert.equal(lines.read(line)?.kind, 'record')
+    for (let bit = 0; bit < line.length * 8; bit++) {
+      const other = Buffer.from(line)
+      other[bit >> 3] = (other[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      const found = lines.read(other)
+      assert.ok(found === null || found.kind === 'refused', `${bit}: ${found?.kind}`)
+    }
+  }
 })
 
 test('a session whose key is not here is listed by its id alone', async () => {

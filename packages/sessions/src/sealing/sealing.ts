@@ -7,7 +7,7 @@ import type { Random, SessionId } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import { lineHash, MAX_RECORD_BYTES, plainRecord, recordOf } from '../record-line.ts'
 import { kidOf, plainLines, type ReadLine, type SessionLines } from '../session-lines.ts'
-import { MAX_KEYS, tenantKey } from './tenant-keys.ts'
+import { MAX_KEYS, type TenantKey, tenantKey } from './tenant-keys.ts'
 import { NONCE_BYTES, openBox, sealBox } from './xchacha.ts'
 
 export interface Sealing {
@@ -30,7 +30,7 @@ export type SealingParts = {
   readsPlain?: boolean
 }
 
-const LINE = /^e2\.([0-9a-f]{8})\.([1-9]\d{0,9})\.([1-9]\d{0,15}):([A-Za-z0-9_-]+)$/
+const HEAD = /^e2\.([0-9a-f]{8})\.([1-9]\d{0,9})\.([1-9]\d{0,15})$/
 const TEXT = /^l2\.([0-9a-f]{8}):([A-Za-z0-9_-]+)$/
 const MAX_LINE_BYTES = Math.ceil((MAX_RECORD_BYTES * 4) / 3) + 256
 
@@ -39,18 +39,22 @@ export function createSealing({ tenant, keys, random, readsPlain = false }: Seal
   if (keys.length > MAX_KEYS) throw fail('bad_key', { reason: `there are more than ${MAX_KEYS}` })
   const all = keys.map(tenantKey)
   const byKid = new Map(all.map(key => [key.kid, key]))
-  const [writer] = all
-  if (!writer) throw fail('bad_key', { reason: 'there is none' })
+  const ofIndex = Buffer.concat([framed(tenant), framed('listing')])
+  const [first] = all
+  if (!first) throw fail('bad_key', { reason: 'there is none' })
+  const writer: TenantKey = first
 
   function sealed(key: Uint8Array, plain: Uint8Array, about: Uint8Array): string {
     return sealBox(key, random.bytes(NONCE_BYTES), plain, about).toString('base64url')
   }
 
-  function readSealed(id: SessionId, line: Uint8Array): ReadLine | null {
-    const [, kid = '', epoch = '', seq = '', box = ''] = LINE.exec(Buffer.from(line).toString('latin1')) ?? []
-    if (box === '') return null
-    const about = aboutLine(tenant, id, epoch, seq)
-    const bytes = Buffer.from(box, 'base64url')
+  /** `of`: what all lines of a session are about. */
+  function readSealed(of: Buffer, line: Uint8Array): ReadLine | null {
+    const { head, box } = split(line)
+    const [, kid = '', epoch = '', seq = ''] = HEAD.exec(head) ?? []
+    const bytes = kid === '' ? null : strictBytes(box)
+    if (!bytes) return null
+    const about = Buffer.concat([of, framed(epoch), framed(seq)])
     const key = byKid.get(kid)
     if (!key) {
       // A damaged name of a key costs its line and no more.
@@ -63,53 +67,66 @@ export function createSealing({ tenant, keys, random, readsPlain = false }: Seal
     return isItself ? { kind: 'record', record, hash: lineHash(line) } : { kind: 'refused' }
   }
 
-  return {
-    tenant,
-    kid: writer.kid,
-    lines: id => ({
+  function linesOf(id: SessionId): SessionLines {
+    const of = Buffer.concat([framed(tenant), framed(id)])
+    return {
       encode(body, position) {
         const { text, record } = plainRecord(body, position)
         const { seq, epoch } = position
-        const about = aboutLine(tenant, id, String(epoch), String(seq))
+        const about = Buffer.concat([of, framed(String(epoch)), framed(String(seq))])
         const box = sealed(writer.transcript, Buffer.from(text), about)
         const line = Buffer.from(`e2.${writer.kid}.${epoch}.${seq}:${box}`, 'latin1')
         return { line, hash: lineHash(line), record }
       },
       read(line) {
         if (line.length > MAX_LINE_BYTES) return null
-        const found = kidOf(line) === null ? null : readSealed(id, line)
+        const found = kidOf(line) === null ? null : readSealed(of, line)
         if (found) return found
         const plain = plainLines.read(line)
         if (plain?.kind !== 'record') return null
         return readsPlain ? plain : { kind: 'unsealed' }
       },
-    }),
+    }
+  }
+
+  return {
+    tenant,
+    kid: writer.kid,
+    lines: linesOf,
     sealText(text) {
-      const about = parts([tenant, 'listing'])
-      return `l2.${writer.kid}:${sealed(writer.listing, Buffer.from(text), about)}`
+      return `l2.${writer.kid}:${sealed(writer.listing, Buffer.from(text), ofIndex)}`
     },
     openText(text) {
       const [, kid = '', box = ''] = TEXT.exec(text) ?? []
       const key = byKid.get(kid)
-      const plain = key && openBox(key.listing, Buffer.from(box, 'base64url'), parts([tenant, 'listing']))
+      const plain = key && openBox(key.listing, Buffer.from(box, 'base64url'), ofIndex)
       return plain ? plain.toString('utf8') : null
     },
   }
 }
 
-/** What a line is about; a line that is put elsewhere does not open there. */
-function aboutLine(tenant: string, id: SessionId, epoch: string, seq: string): Buffer {
-  return parts([tenant, id, epoch, seq])
+/** With its length in front, 4 bytes big-endian: no two lists of texts are the same bytes. */
+function framed(text: string): Buffer {
+  const bytes = Buffer.alloc(4 + Buffer.byteLength(text))
+  bytes.writeUInt32BE(bytes.length - 4)
+  bytes.write(text, 4)
+  return bytes
 }
 
-/** Each with its length in front, 4 bytes big-endian: no two lists are the same bytes. */
-function parts(texts: readonly string[]): Buffer {
-  return Buffer.concat(
-    texts.flatMap(text => {
-      const bytes = Buffer.from(text, 'utf8')
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    }),
-  )
+function split(line: Uint8Array): { head: string; box: string } {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length)
+  const colon = bytes.indexOf(COLON)
+  return { head: bytes.toString('latin1', 0, colon), box: bytes.toString('latin1', colon + 1) }
+}
+
+const COLON = ':'.charCodeAt(0)
+const BASE64URL = /^[A-Za-z0-9_-]+$/
+
+/** Null unless it is exactly what was written: bits of the last character that stand for nothing are part of the line, too. */
+function strictBytes(box: string): Buffer | null {
+  if (!BASE64URL.test(box)) return null
+  const bytes = Buffer.from(box, 'base64url')
+  const rest = bytes.length % 3
+  const end = bytes.subarray(bytes.length - rest).toString('base64url')
+  return box.length % 4 !== 1 && box.endsWith(end) ? bytes : null
 }
