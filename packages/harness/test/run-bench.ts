@@ -35,7 +35,7 @@ export const WIRES: readonly WireName[] = [
   'gemini',
   'bedrock',
 ]
-const APIS = {
+export const APIS = {
   anthropic: 'anthropic-messages',
   'openai-chat': 'openai-completions',
   'openai-responses': 'openai-responses',
