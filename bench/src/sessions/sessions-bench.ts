@@ -1,6 +1,7 @@
 /** `npm run bench -- sessions`: what an acknowledged prompt costs on each store, beside what the disk itself takes. */
 import type { Bench } from '../bench.ts'
 import { ackRows } from './acks.ts'
+import { listingRows } from './listing.ts'
 import { openStores, rawFdatasync, sessionsOf } from './subject.ts'
 import { turnRows } from './turns.ts'
 
@@ -15,6 +16,10 @@ export const sessionsBench: Bench = {
       ...(postgres ? [sessionsOf('postgres', postgres.store)] : []),
       rawFdatasync(folder),
     ]
-    return [...(await ackRows(subjects, context)), ...(await turnRows(stores, context))]
+    return [
+      ...(await ackRows(subjects, context)),
+      ...(await turnRows(stores, context)),
+      ...(await listingRows(stores, context)),
+    ]
   },
 }

@@ -16,7 +16,7 @@ export type Subject = { name: string; lane(): Promise<Lane> }
 export type Stores = AsyncDisposable & {
   folder: string
   files: SessionStore
-  postgres: { store: SessionStore; url: string } | null
+  postgres: { store: SessionStore; url: string; newDatabase(): Promise<string> } | null
 }
 
 /** Both stores on the same disk. `say` is told when PostgreSQL is left out. */
@@ -47,7 +47,15 @@ async function openPostgres(
   await migratePostgres(server.url)
   const store = createPostgresStore({ url: server.url, ...outside })
   stack.defer(() => store.close())
-  return { store, url: server.url }
+  return {
+    store,
+    url: server.url,
+    async newDatabase() {
+      const url = await server.newDatabase()
+      await migratePostgres(url)
+      return url
+    },
+  }
 }
 
 let prompts = 0 // numbers cost nothing, and what they cost is not the store's

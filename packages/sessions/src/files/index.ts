@@ -231,6 +231,7 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
         const { writer } = await takeOver(disk, id, folder, incarnation, linesOf(id))
         await writer.release()
         await trash.take(id)
+        listing.moved()
         return null
       })
     },
@@ -238,6 +239,7 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
     async restore(id) {
       try {
         await trash.restore(id)
+        listing.moved()
       } catch (error) {
         throw storageError(id, 'restoring it', error)
       }

@@ -5,38 +5,26 @@
  */
 import { join } from 'node:path'
 import { isSessionId, type SessionId } from '@beige/protocol'
-import { compile, int, map, nullable, obj, opt, str, unknown } from '@earendil-works/pi-schema'
 import { EXPIRY_MS } from '../incarnation.ts'
-import { pageOf } from '../listing-page.ts'
 import type { SessionWorld, WritableFile } from '../outside.ts'
-import { seal, unseal } from '../record-line.ts'
 import type { Sealing } from '../sealing/sealing.ts'
 import { plainLines } from '../session-lines.ts'
+import { createSortedRows } from '../sorted-rows.ts'
 import type { ListPage, ListQuery, SessionRow } from '../store.ts'
 import { REPLICAS } from './heartbeat.ts'
+import { createListingIndex, rowLine } from './listing-index.ts'
 import { rebuildRow } from './rebuild-row.ts'
 
 export const LISTINGS = '.listings'
 const MAX_FILES = 32 // of ended processes; more are folded into the lister's own
-const NEWLINE = 0x0a
-
-const rowSchema = compile(
-  obj({
-    id: str(),
-    title: str(),
-    cwd: str(),
-    model: str(),
-    createdAt: int(),
-    updatedAt: int(),
-    messageCount: nullable(int()),
-    parent: opt(str()),
-    meta: map(unknown()),
-  }),
-)
+/** After this time a listing looks again for sessions that no index tells of, and for those that are gone. */
+const LOOK_AGAIN_MS = 60_000
 
 export interface Listing {
   /** Adds the newest row of a session to the index, some time soon. */
   put(row: SessionRow): void
+  /** This process has removed or restored it, so that what is known of it is to be looked at anew. */
+  moved(): void
   has(id: SessionId): Promise<boolean>
   page(query: ListQuery): Promise<ListPage>
   /** Puts all rows into a file of our own and removes those of processes that are gone; answers how many others stay. */
@@ -62,6 +50,12 @@ export function createListing(parts: {
   let isBroken = false
   let waiting: SessionRow[] = []
   let writing: Promise<void> = Promise.resolve()
+  const index = createListingIndex({ disk, folder, sealing })
+  /** Of the sessions whose folder was seen. */
+  const present = createSortedRows()
+  let lookedAt: number | null = null
+  let refreshing: Promise<void> = Promise.resolve()
+  let looking: Promise<void> = Promise.resolve()
 
   async function write(): Promise<void> {
     const rows = waiting
@@ -84,18 +78,6 @@ export function createListing(parts: {
     writing = writing.then(write)
   }
 
-  async function readIndex(): Promise<{ rows: Map<string, SessionRow>; names: string[] }> {
-    const rows = new Map<string, SessionRow>()
-    const names = ((await disk.list(folder)) ?? []).filter(name => name.endsWith('.jsonl'))
-    for (const name of names) {
-      for (const row of readRows(await disk.read(join(folder, name)), sealing)) {
-        const known = rows.get(row.id)
-        if (!known || known.updatedAt <= row.updatedAt) rows.set(row.id, row)
-      }
-    }
-    return { rows, names }
-  }
-
   /** Puts all rows into our file, and then `names` are of no use. */
   async function take(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
     for (const row of rows) put(row)
@@ -107,10 +89,11 @@ export function createListing(parts: {
   const beatOf = (name: string) => disk.read(join(root, REPLICAS, name.replace(/\.jsonl$/, '')))
 
   /** Files of processes that ended in order; one that was killed may yet be alive and paused. */
-  async function fold(names: readonly string[], rows: readonly SessionRow[]): Promise<void> {
+  async function fold(names: readonly string[]): Promise<void> {
+    if (names.length <= MAX_FILES) return
     const alive = new Set((await disk.list(join(root, REPLICAS))) ?? [])
     const ended = names.filter(name => name !== ownName && !alive.has(name.replace(/\.jsonl$/, '')))
-    if (ended.length > MAX_FILES && !isBroken) await take(ended, rows)
+    if (ended.length > MAX_FILES && !isBroken) await take(ended, present.all())
   }
 
   /** Also those of processes that were killed: their heartbeat stands still. */
@@ -121,43 +104,84 @@ export function createListing(parts: {
     return names.filter((_, index) => isSameBeat(before[index] ?? null, after[index] ?? null))
   }
 
-  async function readPresent(): Promise<{ present: SessionRow[]; names: string[] }> {
+  /** Takes over what the index says; a session that something is said about is there, until it is looked for. */
+  function refresh(): Promise<void> {
+    refreshing = refreshing.then(readOn, readOn)
+    return refreshing
+  }
+
+  async function readOn(): Promise<void> {
     await writing
-    const ids = ((await disk.list(root)) ?? []).filter(isSessionId)
-    const { rows, names } = await readIndex()
-    const present: SessionRow[] = []
-    for (const id of ids) {
-      const row = rows.get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
-      if (!row) continue
-      present.push(row)
-      // Of a session whose key is not here nothing is known, and that is not to be remembered.
-      if (!rows.has(id) && row.updatedAt > 0) put(row)
+    for (const id of await index.refresh()) {
+      const row = index.rows().get(id)
+      if (row) present.set(row)
+      else present.delete(id)
     }
-    return { present, names }
+  }
+
+  /** What is there by the folders alone. A session that no index tells of is made out of its log. */
+  async function lookAtAll(): Promise<void> {
+    const ids = new Set(((await disk.list(root)) ?? []).filter(isSessionId))
+    for (const { id } of present.all()) if (!ids.has(id)) present.delete(id)
+    for (const id of ids) {
+      if (present.has(id)) continue
+      const row = index.rows().get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
+      if (!row) continue
+      present.set(row)
+      // Of a session whose key is not here nothing is known, and that is not to be remembered.
+      if (!index.rows().has(id) && row.updatedAt > 0) put(row)
+    }
+  }
+
+  async function readPresent(): Promise<void> {
+    await refresh()
+    const isFirst = lookedAt === null
+    if (lookedAt !== null && clock.monotonic() - lookedAt < LOOK_AGAIN_MS) return
+    lookedAt = clock.monotonic()
+    looking = looking.then(lookAtAll, lookAtAll)
+    // Later ones need not be waited for: a page looks for its own rows.
+    if (isFirst) await looking
+    else looking = looking.catch(() => {})
+  }
+
+  /** Those of a page are looked for each time: another process may have removed one. */
+  async function pageThatIsThere(query: ListQuery): Promise<ListPage> {
+    for (;;) {
+      const page = present.page(query)
+      const folders = await Promise.all(page.rows.map(({ id }) => disk.list(join(root, id))))
+      const gone = page.rows.filter((_, index) => folders[index] === null)
+      if (gone.length === 0) return page
+      for (const { id } of gone) present.delete(id)
+    }
   }
 
   return {
     put,
+    moved() {
+      lookedAt = null
+    },
     async has(id) {
-      await writing
-      return (await readIndex()).rows.has(id)
+      await refresh()
+      return index.rows().has(id)
     },
     async page(query) {
-      const { present, names } = await readPresent()
-      await fold(names, present)
-      return pageOf(present, query)
+      await readPresent()
+      await fold(index.names())
+      return pageThatIsThere(query)
     },
     async rewrite() {
-      const { present, names } = await readPresent()
-      const others = names.filter(name => name !== ownName)
+      lookedAt = null
+      await readPresent()
+      const others = index.names().filter(name => name !== ownName)
       const silent = await silentOf(others)
-      await take(silent, present)
+      await take(silent, present.all())
       return isBroken ? others.length : others.length - silent.length
     },
     async flush() {
       await writing
     },
     async close() {
+      await looking.catch(() => {}) // whoever waited for it was told
       await writing
       await file?.close()
       file = null
@@ -168,29 +192,4 @@ export function createListing(parts: {
 
 function isSameBeat(a: Uint8Array | null, b: Uint8Array | null): boolean {
   return a === null || b === null ? a === b : Buffer.from(a).equals(b)
-}
-
-/** None of a file that has an unreadable line: what is newest in it can not be known then. */
-function readRows(bytes: Uint8Array | null, sealing: Sealing | undefined): SessionRow[] {
-  const rows: SessionRow[] = []
-  let start = 0
-  for (let end = bytes?.indexOf(NEWLINE) ?? -1; bytes && end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    const value = rowIn(bytes.subarray(start, end), sealing)
-    if (!rowSchema.check(value) || !isSessionId(value.id)) return []
-    rows.push({ ...value, id: value.id })
-    start = end + 1
-  }
-  return rows
-}
-
-function rowLine(row: SessionRow, sealing: Sealing | undefined): Uint8Array {
-  const text = JSON.stringify(row)
-  const line = sealing ? Buffer.from(sealing.sealText(text), 'latin1') : seal(text.slice(0, -1))
-  return Buffer.concat([line, Buffer.of(NEWLINE)])
-}
-
-function rowIn(line: Uint8Array, sealing: Sealing | undefined): unknown {
-  if (!sealing) return unseal(line)
-  const text = sealing.openText(Buffer.from(line).toString('latin1'))
-  return text === null ? undefined : JSON.parse(text)
 }

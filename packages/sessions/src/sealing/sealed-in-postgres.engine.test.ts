@@ -113,7 +113,9 @@ test('a line that is damaged is told, its copy is sealed, and the rest moves', {
   await withStore(url, [key(1)], store => fill(store, name => name))
   const client = new pg.Client(url)
   await client.connect()
-  await client.query(`UPDATE records SET line = set_byte(line, 60, 65) WHERE session = 's_a' AND seq = 4`)
+  await client.query(
+    `UPDATE records SET line = set_byte(line, 60, CASE get_byte(line, 60) WHEN 65 THEN 66 ELSE 65 END) WHERE session = 's_a' AND seq = 4`,
+  )
   await withStore(url, [key(1)], async store => {
     const log = await store.open(A)
     assert.deepEqual(
