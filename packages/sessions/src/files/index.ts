@@ -231,7 +231,7 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
         const { writer } = await takeOver(disk, id, folder, incarnation, linesOf(id))
         await writer.release()
         await trash.take(id)
-        listing.moved()
+        listing.removed(id)
         return null
       })
     },
@@ -239,7 +239,7 @@ export function createFilesStore(parts: FilesStoreParts): RewrappableStore {
     async restore(id) {
       try {
         await trash.restore(id)
-        listing.moved()
+        await listing.restored(id)
       } catch (error) {
         throw storageError(id, 'restoring it', error)
       }

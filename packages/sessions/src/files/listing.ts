@@ -23,8 +23,10 @@ const LOOK_AGAIN_MS = 60_000
 export interface Listing {
   /** Adds the newest row of a session to the index, some time soon. */
   put(row: SessionRow): void
-  /** This process has removed or restored it, so that what is known of it is to be looked at anew. */
-  moved(): void
+  /** Its folder is gone. */
+  removed(id: SessionId): void
+  /** Its folder is back; all processes are told. */
+  restored(id: SessionId): Promise<void>
   has(id: SessionId): Promise<boolean>
   page(query: ListQuery): Promise<ListPage>
   /** Puts all rows into a file of our own and removes those of processes that are gone; answers how many others stay. */
@@ -115,9 +117,15 @@ export function createListing(parts: {
     for (const id of await index.refresh()) {
       const row = index.rows().get(id)
       if (row) present.set(row)
-      else present.delete(id)
+      else {
+        present.delete(id)
+        lookedAt = null // its index can not be read, so its log is asked
+      }
     }
   }
+
+  const rowOf = async (id: SessionId) =>
+    index.rows().get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
 
   /** What is there by the folders alone. A session that no index tells of is made out of its log. */
   async function lookAtAll(): Promise<void> {
@@ -125,7 +133,7 @@ export function createListing(parts: {
     for (const { id } of present.all()) if (!ids.has(id)) present.delete(id)
     for (const id of ids) {
       if (present.has(id)) continue
-      const row = index.rows().get(id) ?? (await rebuildRow(disk, join(root, id), id, linesOf(id)))
+      const row = await rowOf(id)
       if (!row) continue
       present.set(row)
       // Of a session whose key is not here nothing is known, and that is not to be remembered.
@@ -157,8 +165,11 @@ export function createListing(parts: {
 
   return {
     put,
-    moved() {
-      lookedAt = null
+    removed: id => present.delete(id),
+    async restored(id) {
+      await refresh()
+      const row = await rowOf(id)
+      if (row) put(row)
     },
     async has(id) {
       await refresh()
