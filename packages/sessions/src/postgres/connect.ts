@@ -27,7 +27,7 @@ export function openPostgresTables({ url, clock }: { url: string; clock: Clock }
   const work = createDatabase({ url, clock, maxConnections: MAX_CONNECTIONS, check })
   const beats = createDatabase({ url, clock, maxConnections: 1, check })
   return {
-    sessionsOf: tenant => createPgTables(work, tenant),
+    sessionsOf: tenant => createPgTables(work, tenant, clock),
     replicas: createPgReplicas(beats),
     async close() {
       await Promise.all([work.close(), beats.close()])

@@ -1,5 +1,5 @@
 /** The tables of store `postgres` over a database: values into statements, rows out of answers. */
-import { isSessionId, type SessionId } from '@beige/protocol'
+import { type Clock, isSessionId, type SessionId } from '@beige/protocol'
 import { compile, map, unknown } from '@earendil-works/pi-schema'
 import { damageHash } from '../chain.ts'
 import { EXPIRY_MS } from '../incarnation.ts'
@@ -8,10 +8,12 @@ import type { ListQuery, SessionRow } from '../store.ts'
 import type { Answer, Database, Statement } from './database.ts'
 import * as sql from './statements.ts'
 import type { Head, History, ReplicaTable, SessionTables } from './tables.ts'
+import { createTotals } from './totals.ts'
 
 const READ_MS = 30_000 // of a whole history or listing
 
-export function createPgTables(database: Database, tenant: string): SessionTables {
+export function createPgTables(database: Database, tenant: string, clock: Clock): SessionTables {
+  const totals = createTotals(clock)
   const run = (statement: Statement, ...values: readonly unknown[]) =>
     database.run(statement, [tenant, ...values])
   const read = (statement: Statement, ...values: readonly unknown[]) =>
@@ -29,6 +31,7 @@ export function createPgTables(database: Database, tenant: string): SessionTable
 
   return {
     async create(id, owner, encoded, row) {
+      totals.forget()
       const last = encoded.at(-1)
       const { count } = await run(
         sql.CREATE,
@@ -108,13 +111,16 @@ export function createPgTables(database: Database, tenant: string): SessionTable
       }
     },
     async page(query) {
-      const { rows } = await database.run(sql.pageStatement(query), pageValues(tenant, query), READ_MS)
-      return {
-        rows: rows.flatMap(row => (row.id === null ? [] : rowsOf(row))),
-        total: Number(rows[0]?.total ?? 0),
-      }
+      const known = totals.of(query)
+      const statement = sql.pageStatement(query, known === null)
+      const { rows } = await database.run(statement, pageValues(tenant, query), READ_MS)
+      const total = known ?? totals.keep(query, Number(rows[0]?.total ?? 0))
+      return { rows: rows.flatMap(row => (row.id === null ? [] : rowsOf(row))), total }
     },
-    remove: async (id, seen, owner, now) => (await run(sql.REMOVE, id, seen, owner, now)).count > 0,
+    async remove(id, seen, owner, now) {
+      totals.forget()
+      return (await run(sql.REMOVE, id, seen, owner, now)).count > 0
+    },
     isInTrash: async id => (await run(sql.IS_IN_TRASH, id)).rows.length > 0,
     async trash() {
       const { rows } = await read(sql.TRASH)
@@ -123,7 +129,10 @@ export function createPgTables(database: Database, tenant: string): SessionTable
         return isSessionId(id) ? [{ id, deletedAt: Number(deletedAt), place: null }] : []
       })
     },
-    restore: async id => (await run(sql.RESTORE, id)).count > 0,
+    async restore(id) {
+      totals.forget()
+      return (await run(sql.RESTORE, id)).count > 0
+    },
     async emptyTrash(time, now) {
       return Number((await read(sql.EMPTY_TRASH, time, now)).rows[0]?.count ?? 0)
     },

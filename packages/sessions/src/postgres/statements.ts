@@ -176,19 +176,26 @@ export const LEAVE: Statement = {
 const RANK = `CASE WHEN split_part(search, chr(10), 1) LIKE $2 THEN 0
   WHEN split_part(search, chr(10), 2) LIKE $2 THEN 1 ELSE 2 END`
 
-export function pageStatement({ cwd, text }: ListQuery): Statement {
+/** `counted`: with the number of all that match, which costs more than the page itself. */
+export function pageStatement({ cwd, text }: ListQuery, counted: boolean): Statement {
   const hasText = Boolean(text)
   const cwdAt = hasText ? 3 : 2
   const limitAt = cwdAt + (cwd === undefined ? 0 : 1)
   const matching = `tenant = $1 AND deleted_at IS NULL${hasText ? ' AND search LIKE $2' : ''}${
     cwd === undefined ? '' : ` AND cwd = $${cwdAt}`
   }`
-  const order = `${hasText ? `${RANK}, ` : ''}updated_at DESC, id DESC`
+  // A search reads every row of the tenant, and that once; without one both the page and the count have their index.
+  const source = hasText ? `(SELECT * FROM found) s` : `sessions WHERE ${matching}`
+  const page = `SELECT id, ${COLUMNS} FROM ${source}
+    ORDER BY ${hasText ? `${RANK}, ` : ''}updated_at DESC, id DESC LIMIT $${limitAt} OFFSET $${limitAt + 1}`
+  const found = hasText
+    ? `WITH found AS MATERIALIZED (SELECT id, ${COLUMNS} FROM sessions WHERE ${matching}) `
+    : ''
   return {
-    name: `page${hasText ? '_text' : ''}${cwd === undefined ? '' : '_cwd'}`,
+    name: `page${hasText ? '_text' : ''}${cwd === undefined ? '' : '_cwd'}${counted ? '_counted' : ''}`,
     // The count stands beside a page that may be empty.
-    text: `SELECT c.total, p.* FROM (SELECT count(*) AS total FROM sessions WHERE ${matching}) c
-    LEFT JOIN (SELECT id, ${COLUMNS} FROM sessions WHERE ${matching}
-      ORDER BY ${order} LIMIT $${limitAt} OFFSET $${limitAt + 1}) p ON true`,
+    text: counted
+      ? `${found}SELECT c.total, p.* FROM (SELECT count(*) AS total FROM ${source}) c LEFT JOIN (${page}) p ON true`
+      : `${found}${page}`,
   }
 }
