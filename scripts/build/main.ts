@@ -1,6 +1,8 @@
 /** `npm run build`: the programs as bundles in their package's dist/, and the libraries that are loaded from outside. */
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serveJsonSchema } from '@beige/protocol'
 import { bundleLibrary, bundleProgram } from './bundle.ts'
 import { fillExecdPackages } from './execd-packages.ts'
 import { LIBRARIES, PROGRAMS } from './products.ts'
@@ -13,6 +15,10 @@ for (const [workspace, entries] of Object.entries(PROGRAMS)) {
 for (const workspace of LIBRARIES) {
   await product(workspace, ['src/index.ts'], () => bundleLibrary(root, workspace))
 }
+await product('packages/protocol', ['src/serve/json-schema.ts'], async () => {
+  const schema = join(root, 'packages/protocol/dist/serve-2.schema.json')
+  await writeFile(schema, `${JSON.stringify(serveJsonSchema(), null, 2)}\n`)
+})
 for (const workspace of await fillExecdPackages(root)) console.log(`✓ ${workspace}`)
 
 /** One that fails does not keep the others from being built. */
