@@ -12,6 +12,7 @@ import { BENCH_LABEL, benchSpec } from '../sandbox-spec.ts'
 import { startBareExecd } from './bare-execd.ts'
 import { idleRow } from './idle-row.ts'
 import { SANDBOXES, sandboxesRow } from './sandboxes-row.ts'
+import { wakeRow } from './wake-row.ts'
 import { allWork, type Places, type Work } from './work.ts'
 
 const SETTLE_MS = 30
@@ -38,6 +39,12 @@ export const execdBench: Bench = {
       } catch (error) {
         say(`sandboxes-${SANDBOXES} on ${kind}: left out, ${messageOf(error)}`)
       }
+    }
+    say('wake')
+    try {
+      rows.push(await wakeRow(folder, signal))
+    } catch (error) {
+      say(`wake: left out, ${messageOf(error)}`)
     }
     return rows
   },

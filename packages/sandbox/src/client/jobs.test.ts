@@ -170,3 +170,17 @@ test('stdin, keep, listing and a whole scope are asked for by name', async () =>
     ],
   )
 })
+
+test('a job that is kept later: its output may jump over what was dropped, and never goes back', async () => {
+  await using at = await wrongEndpoint({
+    'POST /': response => void ndjson(response).end(lines(START, out('a'), out('z', 900), EXIT)),
+  })
+  const seen: number[] = []
+  const how = { onChunk: ({ offset }: { offset: number }) => void seen.push(offset) }
+  await at.exec.startJob({ command: 'ls' }, { ...JOB, keep: false }, how, signal())
+  assert.deepEqual(seen, [0, 900])
+  await using back = await wrongEndpoint({
+    'POST /': response => void ndjson(response).end(lines(START, out('ab'), out('b', 1), EXIT)),
+  })
+  await assert.rejects(back.exec.startJob({ command: 'ls' }, JOB, how, signal()), { code: 'endpoint_wrong' })
+})

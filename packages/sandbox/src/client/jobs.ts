@@ -76,7 +76,8 @@ async function start(
   const progress = createProgress()
   const connection = new AbortController()
   const wire = { method: 'POST', path: '', headers: JSON_BODY, body, silenceMs: SILENCE_MS } as const
-  const rules = { from: { stdout: 0, stderr: 0 }, mayJump: job.keep === true, mayBeginAnywhere: false }
+  // Also where it is not kept yet: once it is, this very stream is not slowed by its reader any more.
+  const rules = { from: { stdout: 0, stderr: 0 }, mayJump: true, mayBeginAnywhere: false }
   const ended = (async () => {
     const answer = await transport.begin(wire, connection.signal)
     if (answer.status !== 200) throw refused(await transport.collect(answer, MAX_ERROR_BYTES), at, job)
