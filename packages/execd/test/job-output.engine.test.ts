@@ -133,6 +133,23 @@ test('what is over EXECD_JOB_OUTPUT_BYTES is dropped from the front and counted'
   assert.equal(answer.status, 413)
 })
 
+test('one line of 10 MB, and every byte there is, come as they are', { skip }, async t => {
+  const execd = await startExecd(t)
+  const size = 10_000_000
+  const script = `head -c ${size} /dev/zero | tr '\\0' x; echo; for n in 0 1 2 3; do for m in 0 1 2 3 4 5 6 7; do for l in 0 1 2 3 4 5 6 7; do printf "\\\\$n$m$l"; done; done; done >&2`
+  await startAndLeave(execd, jobOf('a', script))
+  await untilExited(execd, 'a')
+  const frames = await outputFrames(execd, 'a')
+  const of = (type: string) =>
+    Buffer.concat(frames.filter(f => f.type === type).map(f => Buffer.from(f.data ?? '', 'base64')))
+  assert.ok(of('stdout').equals(Buffer.from(`${'x'.repeat(size)}\n`)))
+  assert.deepEqual(
+    [...of('stderr')],
+    Array.from({ length: 256 }, (_, byte) => byte),
+  )
+  assert.ok(peakKb(execd) < 16_384, `${peakKb(execd)} KiB`)
+})
+
 test('2 GB of output keeps execd under 16 MB', { skip, timeout: 180_000 }, async t => {
   const execd = await startExecd(t)
   const total = 2_000_000_000

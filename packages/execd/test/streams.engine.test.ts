@@ -111,3 +111,23 @@ test('a slow reader slows the command and not execd', { skip }, async t => {
   assert.equal(received, size)
   assert.equal(end?.exit_code, 0)
 })
+
+test('a reader who takes a little at a time does not make execd grow', { skip, timeout: 60_000 }, async t => {
+  const execd = await startExecd(t)
+  const { message, close } = await execd.stream({ command: 'sh', args: ['-c', 'exec yes'] })
+  const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${execd.pid}/status`, 'utf8'))?.[1])
+  message.pause()
+  let taken = 0
+  let after1mb = 0
+  let most = 0
+  // Never so much that execd has nothing left to send: then what was sent must go all the same.
+  while (taken < 12_000_000) {
+    const bytes: unknown = message.read()
+    if (Buffer.isBuffer(bytes)) taken += bytes.length
+    await new Promise(resolve => setTimeout(resolve, 2))
+    if (taken < 1_000_000) after1mb = memory()
+    most = Math.max(most, memory())
+  }
+  assert.ok(most < after1mb + 2_000 && most < 8_000, `${after1mb} KiB, then ${most} KiB`)
+  close()
+})

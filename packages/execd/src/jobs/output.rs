@@ -51,6 +51,8 @@ pub struct Held {
     on_disk: usize,
     /// Where the last piece of the newest block begins.
     last_piece: usize,
+    /// The memory of a block that has left, for the next one.
+    spare: Vec<u8>,
     totals: [u64; 2],
     dropped: u64,
     bounds: Bounds,
@@ -78,12 +80,6 @@ impl Cursor {
     }
 }
 
-pub struct Piece {
-    pub from: Output,
-    pub offset: u64,
-    pub bytes: Vec<u8>,
-}
-
 impl Held {
     pub fn new(bounds: Bounds) -> Held {
         Held {
@@ -91,6 +87,7 @@ impl Held {
             first: 0,
             on_disk: 0,
             last_piece: 0,
+            spare: Vec::new(),
             totals: [0, 0],
             dropped: 0,
             bounds,
@@ -155,7 +152,9 @@ impl Held {
     }
 
     fn add_block(&mut self, spill: &Spill) {
-        self.blocks.push_back(Block { starts: self.totals, size: 0, place: Place::Memory(Vec::new()) });
+        let buffer = std::mem::take(&mut self.spare);
+        IN_MEMORY.fetch_add(buffer.capacity(), Ordering::Relaxed);
+        self.blocks.push_back(Block { starts: self.totals, size: 0, place: Place::Memory(buffer) });
         self.last_piece = 0;
         let memory_blocks = match is_memory_full() {
             true => self.bounds.memory_blocks.min(FEW_BLOCKS),
@@ -191,6 +190,8 @@ impl Held {
         let Place::Memory(held) = &mut block.place else { return false };
         let Some(slot) = spill.put(held) else { return false };
         IN_MEMORY.fetch_sub(held.capacity(), Ordering::Relaxed);
+        self.spare = std::mem::take(held);
+        self.spare.clear();
         block.place = Place::Disk(slot);
         true
     }
@@ -201,8 +202,10 @@ impl Held {
         self.dropped += next[0] - block.starts[0] + next[1] - block.starts[1];
         self.first += 1;
         match block.place {
-            Place::Memory(held) => {
+            Place::Memory(mut held) => {
                 IN_MEMORY.fetch_sub(held.capacity(), Ordering::Relaxed);
+                held.clear();
+                self.spare = held;
             }
             Place::Disk(slot) => {
                 self.on_disk -= 1;
@@ -214,6 +217,11 @@ impl Held {
     /// The job has ended: what was in memory goes to disk, a little stays.
     pub fn settle(&mut self, spill: &Spill) {
         self.floor = None;
+        self.release(spill);
+        self.spare = Vec::new();
+    }
+
+    fn release(&mut self, spill: &Spill) {
         let is_much = self.blocks.len() > 1 || self.held_bytes() > SMALL_BYTES as u64;
         let most_on_disk = self.bounds.disk_blocks + self.bounds.memory_blocks;
         while is_much && self.on_disk < self.blocks.len().min(most_on_disk) && self.bounds.disk_blocks > 0 {
@@ -241,8 +249,15 @@ impl Held {
         }
     }
 
-    /// The next bytes that the cursor has not seen, at most `max_bytes`, and moves it behind them.
-    pub fn next(&self, cursor: &mut Cursor, max_bytes: usize, spill: &Spill) -> Option<Piece> {
+    /// The next bytes that the cursor has not seen, at most `max_bytes`, into a buffer that the caller has, and moves the
+    /// cursor behind them. Of which stream, and from which offset on.
+    pub fn next(
+        &self,
+        cursor: &mut Cursor,
+        max_bytes: usize,
+        spill: &Spill,
+        bytes: &mut Vec<u8>,
+    ) -> Option<(Output, u64)> {
         if cursor.block < self.first || cursor.block == 0 && cursor.at == 0 {
             cursor.enter(self.first, self.blocks.front()?);
         }
@@ -267,11 +282,11 @@ impl Held {
             let (start, seen) = (cursor.reached[from as usize], cursor.seen[from as usize]);
             let skipped = usize::try_from(seen.saturating_sub(start)).unwrap_or(usize::MAX).min(size);
             if skipped < size {
-                let mut bytes = vec![0; (size - skipped).min(max_bytes)];
-                self.copy(block, cursor.at + HEAD_BYTES + skipped, &mut bytes, spill)?;
+                bytes.resize((size - skipped).min(max_bytes), 0);
+                self.copy(block, cursor.at + HEAD_BYTES + skipped, bytes, spill)?;
                 let offset = start + skipped as u64;
                 cursor.seen[from as usize] = offset + bytes.len() as u64;
-                return Some(Piece { from, offset, bytes });
+                return Some((from, offset));
             }
             if next.is_none() && cursor.at + HEAD_BYTES + size >= block.size {
                 return None; // the newest piece, which may still grow
@@ -300,9 +315,21 @@ mod tests {
         Spill::new(vec![std::env::temp_dir()])
     }
 
+    struct Piece {
+        from: Output,
+        offset: u64,
+        bytes: Vec<u8>,
+    }
+
+    fn next(held: &Held, cursor: &mut Cursor, max_bytes: usize, spill: &Spill) -> Option<Piece> {
+        let mut bytes = Vec::new();
+        let (from, offset) = held.next(cursor, max_bytes, spill, &mut bytes)?;
+        Some(Piece { from, offset, bytes })
+    }
+
     fn read_all(held: &Held, cursor: &mut Cursor, spill: &Spill) -> [Vec<u8>; 2] {
         let mut streams = [Vec::new(), Vec::new()];
-        while let Some(piece) = held.next(cursor, 1000, spill) {
+        while let Some(piece) = next(held, cursor, 1000, spill) {
             let stream = &mut streams[piece.from as usize];
             assert_eq!(cursor.seen[piece.from as usize], piece.offset + piece.bytes.len() as u64);
             stream.extend_from_slice(&piece.bytes);
@@ -355,7 +382,7 @@ mod tests {
             held.append(from, text.as_bytes(), &spill);
         }
         let mut cursor = Cursor::from([0, 0]);
-        let pieces: Vec<_> = std::iter::from_fn(|| held.next(&mut cursor, 99, &spill))
+        let pieces: Vec<_> = std::iter::from_fn(|| next(&held, &mut cursor, 99, &spill))
             .map(|piece| (piece.from, piece.offset, String::from_utf8_lossy(&piece.bytes).into_owned()))
             .collect();
         let expected = [(Output::Stdout, 0, "ab"), (Output::Stderr, 0, "c"), (Output::Stdout, 2, "d")];
@@ -373,7 +400,7 @@ mod tests {
             }
             assert_eq!(held.totals(), [size as u64, 0]);
             let mut cursor = Cursor::from([0, 0]);
-            let first = held.next(&mut cursor, 10, &spill).expect("the rest is there");
+            let first = next(&held, &mut cursor, 10, &spill).expect("the rest is there");
             assert!(held.dropped() > 0 && first.offset == held.dropped());
             assert_eq!(first.bytes, bytes(first.offset as usize, 10));
             let rest = read_all(&held, &mut cursor, &spill);
@@ -388,7 +415,7 @@ mod tests {
         let (spill, mut held) = (spill(), Held::new(Bounds { memory_blocks: 1, disk_blocks: 0 }));
         let mut cursor = Cursor::from([0, 0]);
         held.append(Output::Stdout, b"x", &spill);
-        held.next(&mut cursor, 1, &spill);
+        next(&held, &mut cursor, 1, &spill);
         held.set_floor(Some(&cursor));
         held.append(Output::Stdout, &bytes(0, 5 * BLOCK_BYTES), &spill);
         assert_eq!((held.dropped(), held.unread(&cursor)), (0, 5 * BLOCK_BYTES as u64));

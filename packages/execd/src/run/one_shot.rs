@@ -108,9 +108,9 @@ pub fn answer_of(service: &Arc<Service>, exchange: &mut Exchange, job: &Arc<Job>
     if state.held.dropped() > 0 || FRAME_BYTES + total > max_bytes {
         return Err(too_large("its output, which its job still has, is over", max_bytes));
     }
-    let mut cursor = Cursor::from([0, 0]);
-    while let Some(piece) = state.held.next(&mut cursor, usize::MAX, &job.spill) {
-        streams[piece.from as usize].extend_from_slice(&piece.bytes);
+    let (mut cursor, mut bytes) = (Cursor::from([0, 0]), Vec::new());
+    while let Some((from, _)) = state.held.next(&mut cursor, usize::MAX, &job.spill, &mut bytes) {
+        streams[from as usize].extend_from_slice(&bytes);
     }
     drop(state);
     let [stdout, stderr] = &streams;

@@ -17,7 +17,11 @@ const DRAIN: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_millis(GRACE_MS as u64 + 3000);
 /// Of a command that has not yet filled it; a large one is mapped anew for each command.
 const FIRST_READ_BYTES: usize = 4 * 1024;
-const READ_BYTES: usize = 32 * 1024;
+const READ_BYTES: usize = 128 * 1024;
+/// A read of so much means that more comes.
+const MUCH_BYTES: usize = 32 * 1024;
+/// How long a command that writes much is left to fill its pipe: each look at it, and each frame, has its price.
+const FILL: Duration = Duration::from_micros(300);
 const MAX_PIPE_BYTES: usize = 1024 * 1024; // the kernel's own bound (fs.pipe-max-size)
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +108,8 @@ struct Relay<'a> {
     ordered_at: Option<Instant>,
     has_ordered_sweep: bool,
     has_wide_pipes: bool,
+    /// Something was read, and then the pipe was empty.
+    is_filling: bool,
 }
 
 /// Returns when the command and all its descendants have ended and the sink has passed everything on.
@@ -129,6 +135,7 @@ pub fn relay(
         ordered_at: None,
         has_ordered_sweep: false,
         has_wide_pipes: false,
+        is_filling: false,
     };
     let mut buffer = vec![0u8; FIRST_READ_BYTES];
     loop {
@@ -208,7 +215,8 @@ impl Relay<'_> {
             }
             Ok(Some(size)) => {
                 let is_full = size == buffer.len();
-                if is_full && size == READ_BYTES && !self.has_wide_pipes {
+                self.is_filling |= !is_full;
+                if size >= MUCH_BYTES && !self.has_wide_pipes {
                     // Much comes: with more room the command and we take turns less often.
                     self.has_wide_pipes = true;
                     [&self.command.stdout, &self.command.stderr].into_iter().flatten().for_each(widen_pipe);
@@ -326,6 +334,9 @@ impl Relay<'_> {
     }
 
     fn wait(&mut self, deadline: Option<Instant>) {
+        if std::mem::take(&mut self.is_filling) && self.has_wide_pipes && self.end.is_none() {
+            std::thread::sleep(FILL);
+        }
         let has_room = self.sink.has_room();
         let pipe = |pipe: &Option<OwnedFd>| match pipe {
             Some(pipe) if has_room && self.is_started => Interest::read(pipe.as_raw_fd()),

@@ -2,7 +2,7 @@
 import { isError } from '@beige/protocol'
 import { fail } from '../errors.ts'
 import type { ExecChunk, ExecEnd } from '../exec-client.ts'
-import { decodeBase64, endOf, parseFrame } from './answers.ts'
+import { decodeBase64, endOf, outputFrame, parseFrame } from './answers.ts'
 import { createLineSplitter } from './ndjson.ts'
 
 export type OnChunk = (chunk: ExecChunk) => void | Promise<void>
@@ -67,6 +67,8 @@ export async function readFramesSoFar(
   return end
 
   async function take(line: Buffer): Promise<void> {
+    const known = end === null && progress.jobId !== null ? outputFrame(line) : null
+    if (known) return await output(known.type, known.offset, known.bytes)
     const frame = parseFrame(line, endpoint)
     if (end) throw outOfOrder(`${frame.type} after exit`)
     const isFirst = progress.jobId === null
