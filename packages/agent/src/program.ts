@@ -232,6 +232,7 @@ function failed(error: unknown, argv: readonly string[], world: ProcessWorld): n
   if (debug && error instanceof Error) world.stderr.write(`${error.stack}\n`)
   if (error instanceof BeigeError) {
     world.stderr.write(`${visible(explain(error))}\n`)
+    if (error.code === 'login') return EXIT_FAILED
     return error.code === 'session_busy' ? EXIT_HELD : EXIT_USAGE
   }
   const hint = debug ? '' : '. Run it again with --debug to see where'
