@@ -12,7 +12,7 @@ export type ReplicaEvents = {
   opened(session: SessionId, epoch: number): void
   refused(session: SessionId): void
   asked(session: string, keys: readonly string[]): void
-  released(): void
+  releasing(session: SessionId): void
   exited(): void
 }
 
@@ -66,7 +66,7 @@ export function startReplicaProcess(
     else if (message.says === 'opened') events.opened(message.session, message.epoch)
     else if (message.says === 'refused') events.refused(message.session)
     else if (message.says === 'asked') events.asked(message.session, message.keys)
-    else if (message.says === 'released') events.released()
+    else if (message.says === 'releasing') events.releasing(message.session)
     else if (isFrame(message.frame)) {
       const { frame } = message
       if (frame.type === 'ready') events.opened(message.session, frame.epoch)

@@ -59,12 +59,13 @@ const hands: Hands = {
 }
 const host = createHost({
   ...{ store: openStore(), clock, random },
-  makeSetup: async () => ({
+  makeSetup: async ({ log }) => ({
     ...{ router, model: SIM_MODEL, tools, pipeline, hands, workdir: '/tmp' },
     systemPrompt: async () => 'You are tortured.',
     callEnv: () => ({}),
     openRun: 'resume',
     jobs: { silentMs: SILENT_MS },
+    close: async () => say({ says: 'releasing', session: log.id }),
   }),
 })
 
@@ -109,10 +110,7 @@ async function open(session: SessionId): Promise<void> {
 }
 
 process.once('SIGTERM', () => {
-  const over = () => {
-    say({ says: 'released' })
-    process.stdout.write('', () => process.exit(0))
-  }
+  const over = () => void process.stdout.write('', () => process.exit(0))
   host.close(new Error('the replica stops')).then(over, over)
 })
 say({ says: 'up' })

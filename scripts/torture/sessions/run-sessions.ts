@@ -81,8 +81,8 @@ export async function tortureSessions(options: SessionsTorture): Promise<Session
         asked(session, keys) {
           if (isSessionId(session)) told.get(session)?.push({ kind: 'asked', keys, atMs: performance.now() })
         },
-        released() {
-          for (const session of watch.released(link.pid)) knock(session)
+        releasing(session) {
+          if (watch.releasing(session, link.pid)) knock(session)
         },
         exited() {
           up.resolve()

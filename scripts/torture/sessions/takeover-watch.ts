@@ -10,9 +10,10 @@ export interface TakeoverWatch {
   opened(session: SessionId, pid: number, epoch: number): void
   /** Its owner is lost now; the sessions that it had. `kind` null: not measured. */
   lost(pid: number, kind: 'kill' | 'cut' | null): readonly SessionId[]
-  /** Its owner was told to stop; measured from when it says that it has released. */
+  /** Its owner was told to stop; each session is measured from when it says that it gives it up. */
   leaving(pid: number): readonly SessionId[]
-  released(pid: number): readonly SessionId[]
+  /** False where nobody waits for it. */
+  releasing(session: SessionId, pid: number): boolean
   isAwaited(session: SessionId): boolean
   /** What is awaited now is not measured: something else is in its way. */
   disturbed(): void
@@ -43,10 +44,10 @@ export function createTakeoverWatch(now: () => number): TakeoverWatch {
     },
     lost: wait,
     leaving: pid => wait(pid, null),
-    released(pid) {
-      const sessions = ownedBy(pid).filter(session => awaited.get(session)?.pid === pid)
-      for (const session of sessions) awaited.set(session, { from: now(), kind: 'graceful', pid })
-      return sessions
+    releasing(session, pid) {
+      if (awaited.get(session)?.pid !== pid) return false
+      awaited.set(session, { from: now(), kind: 'graceful', pid })
+      return true
     },
     isAwaited: session => awaited.has(session),
     disturbed() {

@@ -22,8 +22,8 @@ export type FromReplica =
   | { says: 'opened'; session: SessionId; epoch: number }
   | { says: 'refused'; session: SessionId; code: string }
   | { says: 'asked'; session: string; keys: readonly string[] }
-  /** Everything is given up. */
-  | { says: 'released' }
+  /** It is given up in this moment. */
+  | { says: 'releasing'; session: SessionId }
 
 /** A shell command that is `token`'s effect: one line of the ledger, whose number it prints. */
 export function ledgerCommand(ledger: string): (token: string, afterMs: number, lastsMs: number) => string {
