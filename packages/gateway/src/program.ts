@@ -9,6 +9,7 @@ import { restartGateway } from './cli/gateway-restart.ts'
 import { startDetached } from './cli/gateway-start.ts'
 import { gatewayStatus, stopGateway } from './cli/gateway-stop.ts'
 import { type KeyFlags, keysCreate, keysList, keysRevoke } from './cli/keys.ts'
+import { modelsClear, modelsHealth } from './cli/models.ts'
 import { abortSession } from './cli/sessions.ts'
 import { tokenCreate, tokenList, tokenRevoke } from './cli/token.ts'
 import { EXIT, type World } from './cli/world.ts'
@@ -196,6 +197,18 @@ export async function program(args: readonly string[], world: World): Promise<nu
     .argument('<id>')
     .description('end one, and what it has open')
     .action(does((id: string) => keysRevoke(world, id)))
+
+  const models = beige.command('models').description('which models cool down, and why')
+  models
+    .command('list', { isDefault: true })
+    .description('cooldowns and queues')
+    .option('--json', 'as JSON')
+    .action(does((options: { json?: boolean }) => modelsHealth(world, options)))
+  models
+    .command('clear')
+    .argument('<provider/model>', 'or provider/*')
+    .description('forget its cooldown')
+    .action(does((name: string) => modelsClear(world, name)))
 
   beige
     .command('usage')

@@ -1,5 +1,6 @@
 /** The routes of the HTTP API. */
 
+import type { ModelRouter } from '@beige/models'
 import { nearest } from '@beige/protocol'
 import { arr, bool, compile, int, nullable, obj, oneOf, opt, str } from '@earendil-works/pi-schema'
 import type { Agent } from '../agents/agent.ts'
@@ -18,6 +19,9 @@ export type ApiParts = {
   keys: SessionKeys
   tokens: ApiTokens
   virtualKeys: VirtualKeys
+  router: Pick<ModelRouter, 'models' | 'clearHealth'>
+  /** What `GET /api/usage` answers. */
+  usage(): Promise<Record<string, unknown>>
   access: AccessRules
   /** What `GET /api/health` answers; `isOperator` adds reasons and paths. */
   health(isOperator: boolean): Record<string, unknown>
@@ -159,6 +163,28 @@ export function apiRoutes(parts: ApiParts): Route[] {
         parts.closeStreamsOf(id)
         answerJson(response, 200, { revoked: id })
       },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/providers/:provider/:model/health',
+      scope: 'admin',
+      handle: async ({ response, principal, params }) => {
+        const { provider = '', model = '' } = params
+        const name = `${provider}/${model}`
+        if (
+          !parts.router.models().some(one => one.provider === provider && (one.id === model || model === '*'))
+        )
+          throw fail('not_found')
+        await parts.audited('models.clear', { by: principal.name, model: name })
+        await parts.router.clearHealth({ provider, id: model })
+        answerJson(response, 200, { cleared: name })
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/usage',
+      scope: 'admin',
+      handle: async ({ response }) => answerJson(response, 200, await parts.usage()),
     },
     {
       method: 'GET',

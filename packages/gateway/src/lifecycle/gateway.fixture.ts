@@ -121,6 +121,8 @@ export const ROUTES: readonly [method: string, path: string, scope: string][] = 
   ['GET', '/api/tokens', 'admin'],
   ['POST', '/api/tokens', 'admin'],
   ['DELETE', '/api/tokens/x', 'admin'],
+  ['DELETE', '/api/providers/scripted/demo/health', 'admin'],
+  ['GET', '/api/usage', 'admin'],
   ['GET', '/api/keys', 'admin'],
   ['POST', '/api/keys', 'admin'],
   ['DELETE', '/api/keys/x', 'admin'],

@@ -1,6 +1,7 @@
 /** The running gateway: started in the page's order, each failure with its meaning, stopped step by step. */
 import { join } from 'node:path'
 import { createLocks } from '@beige/harness'
+import { usageJson } from '@beige/models'
 import type { AuditBody, Clock, Random } from '@beige/protocol'
 import type { DriverOptions } from '@beige/sandbox'
 import { type Agent, createAgent } from '../agents/agent.ts'
@@ -25,6 +26,7 @@ import { supervisePlugin } from '../plugins/plugin-supervisor.ts'
 import { openApiTokens } from '../tokens/api-tokens.ts'
 import { openVirtualKeys } from '../tokens/virtual-keys.ts'
 import { createCallTokens, readTokenKey } from '../tool-socket/call-tokens.ts'
+import { usageOf } from '../usage.ts'
 import { VERSION } from '../version.ts'
 import { healthOf } from './health.ts'
 import { openModelRouter } from './model-router.ts'
@@ -166,6 +168,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
             ),
           refusesPrompts,
           virtualKeys,
+          router,
+          usage: async () => usageJson(await usageOf(layout)),
           access,
           stop: options => parts.onStopAsked(options),
           checkRestart: () => parts.checkRestart(),

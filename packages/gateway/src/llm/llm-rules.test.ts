@@ -167,6 +167,12 @@ test('429 with retry-after 7 cools the model down for everybody, over a restart;
     const entry = JSON.parse(readFileSync(file, 'utf8')).providers['one/demo']
     const coolsMs = Date.parse(entry.retryAfter) - Date.parse(entry.rateLimitedAt)
     assert.equal(coolsMs, 7000)
+    const clear = (model: string) =>
+      ask(again.port, 'DELETE', `/api/providers/one/${model}/health`, again.bearer('owner'))
+    assert.deepEqual([(await clear('nope')).status, (await clear('demo')).status], [404, 200])
+    assert.equal((await statusOf('a', again))[0], 200)
+    const usage = JSON.parse((await ask(again.port, 'GET', '/api/usage', again.bearer('owner'))).body)
+    assert.deepEqual([usage.total.requests, usage.agents[0].name, usage.keys.length], [2, 'scout', 2])
   } finally {
     await again.close()
   }
