@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { geteuid } from 'node:process'
 import { sh, testOnDrivers } from '../../test/machine.ts'
@@ -43,4 +43,18 @@ testOnDrivers(
     await assert.rejects(open({ env: { LD_PRELOAD: '/workspace/evil.so' } }), { code: 'bad_spec' })
   },
   ['bubblewrap'],
+)
+
+testOnDrivers(
+  'a workspace that its owner alone may enter works',
+  async ({ open, folder, signal }, context) => {
+    if (asRoot) return context.skip(asRoot)
+    const workspaceDir = join(folder, 'closed')
+    mkdirSync(workspaceDir)
+    chownSync(workspaceDir, 12345, 12345)
+    chmodSync(workspaceDir, 0o700)
+    const { exec, workspace } = await open({ workspaceDir })
+    assert.equal(await sh(exec, 'echo mine > note; cat note; pwd', signal), `mine\n${workspace}\n`)
+    assert.equal(statSync(join(workspaceDir, 'note')).uid, 12345)
+  },
 )

@@ -53,7 +53,7 @@ export function bwrapOptions(plan: Plan): string[] {
     ...spec.mounts.flatMap(({ host, inside, writable }: Mount) =>
       writable ? ['--bind', host, inside] : ro(host, inside),
     ),
-    ...['--chdir', INSIDE_WORKSPACE, '--remount-ro', '/dev', '--remount-ro', '/'],
+    ...['--chdir', '/', '--remount-ro', '/dev', '--remount-ro', '/'],
   ]
 }
 
