@@ -139,16 +139,14 @@ export async function runEpisode(parts: EpisodeParts): Promise<EpisodeResult> {
 
   const violations: Violation[] = []
   let takeovers = 0
-  if (unexpected.length === 0) {
-    for (const [id, facts] of told) {
-      const { epoch, records } = (await readLeft(id)) ?? { epoch: 1, records: [] }
-      takeovers += epoch - 1
-      const evidence = { id, told: facts, records, ledger: endpoint.ledger }
-      const found = checkSession(evidence)
-      // What the trace is read for.
-      if (found.length > 0) for (const record of records) parts.print?.(JSON.stringify(record))
-      violations.push(...found)
-    }
+  for (const [id, facts] of told) {
+    const { epoch, records } = (await readLeft(id)) ?? { epoch: 1, records: [] }
+    takeovers += epoch - 1
+    const evidence = { id, told: facts, records, ledger: endpoint.ledger }
+    const found = checkSession(evidence)
+    // What the trace is read for.
+    if (found.length > 0) for (const record of records) parts.print?.(JSON.stringify(record))
+    violations.push(...found)
   }
   return {
     turns: turnsEnded,
