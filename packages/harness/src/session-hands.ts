@@ -3,7 +3,6 @@
  * owner once its successor has spoken. In which sandbox the session works is written down, so that its model can be told when
  * it is another one.
  */
-import { isError } from '@beige/protocol'
 import type { ExecClient } from '@beige/sandbox'
 import { sandboxRecord } from './jobs/session-notes.ts'
 import type { Session } from './session.ts'
@@ -21,8 +20,8 @@ export async function stillOwns(session: Session): Promise<boolean> {
   try {
     await session.append(sandboxRecord(generation))
     return true
-  } catch (error) {
-    return !isError(error, 'session_superseded')
+  } catch {
+    return !session.log.lost.aborted
   }
 }
 

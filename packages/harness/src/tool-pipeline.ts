@@ -11,6 +11,7 @@ import {
   nearest,
   type ResultBlock,
 } from '@beige/protocol'
+import { APPEND_FAILURES } from '@beige/sessions'
 import { type ApprovalGate, previewOf } from './approval.ts'
 import { fail } from './errors.ts'
 import type { Locks } from './locks.ts'
@@ -212,7 +213,7 @@ async function audited(write: () => Promise<void>, tool: string): Promise<void> 
   try {
     await write()
   } catch (error) {
-    if (isError(error, 'storage', 'session_superseded')) throw error
+    if (isError(error, ...APPEND_FAILURES)) throw error
     throw fail('audit', { tool, reason: messageOf(error) }, error)
   }
 }

@@ -116,8 +116,8 @@ export type LiveParts = {
 
 export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
   const { setup, clock, random } = parts
-  const session = watchedSession(parts.session, { superseded, appended: () => lifecycle.changed() })
-  let isSuperseded = false
+  const session = watchedSession(parts.session, () => lifecycle.changed())
+  let isLost = false
   let viewers = 0
   let turn = createTurnView()
   let forget = new AbortController() // of the window's end
@@ -303,11 +303,14 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     }
   }
 
-  function superseded(): void {
-    if (isSuperseded) return
-    isSuperseded = true
-    frames.numbered({ type: 'session_superseded', session_id: session.log.id })
-    closeViewers(CLOSE.superseded, 'another owner has the session')
+  /** Another owner has it, or its store was out of reach for so long that another one may have. */
+  function lost(): void {
+    if (isLost) return
+    isLost = true
+    if (isError(session.log.lost.reason, 'session_superseded')) {
+      frames.numbered({ type: 'session_superseded', session_id: session.log.id })
+      closeViewers(CLOSE.superseded, 'another owner has the session')
+    } else closeViewers(CLOSE.released, 'the store of the session is out of reach')
     stopping.abort(fail('closing'))
     parts.superseded?.()
   }
@@ -391,6 +394,7 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
     },
   }
 
+  session.log.lost.addEventListener('abort', lost, { once: true })
   const open = session.state().openRun
   if (open && setup.openRun === 'close') await closeRun(session, open.id)
   else if (open) live.begin(open.id, true)
@@ -401,21 +405,16 @@ export async function startLiveSession(parts: LiveParts): Promise<LiveSession> {
 
 const TOLD: readonly string[] = ['prompt', 'run_end', 'setting']
 
-/** The same session, which says what is told of its runs, and when its owner is no longer this process. */
-function watchedSession(session: Session, hear: { superseded: () => void; appended: () => void }): Session {
+/** The same session, which says when something is recorded that its watchers are told of. */
+function watchedSession(session: Session, appended: () => void): Session {
   return {
     log: session.log,
     state: () => session.state(),
     notes: () => session.notes(),
     append: async (...bodies) => {
-      try {
-        const records = await session.append(...bodies)
-        if (bodies.some(body => TOLD.includes(body.type))) hear.appended()
-        return records
-      } catch (error) {
-        if (isError(error, 'session_superseded')) hear.superseded()
-        throw error
-      }
+      const records = await session.append(...bodies)
+      if (bodies.some(body => TOLD.includes(body.type))) appended()
+      return records
     },
   }
 }

@@ -9,7 +9,7 @@ import {
   systemClock,
   systemRandom,
 } from '@beige/protocol'
-import { createMemoryStore, createMemoryVault } from '@beige/sessions'
+import { createMemoryStore, createMemoryVault, type SessionStore } from '@beige/sessions'
 import { checkFrame, type Script, startModelServer } from '@beige/test-support'
 import { int, obj } from '@earendil-works/pi-schema'
 import { createHost, type SessionHost } from '../src/host.ts'
@@ -39,6 +39,7 @@ export async function hostBench(
   script: Script,
   setup: Partial<SessionSetup> = {},
   clock: Clock = systemClock,
+  around: (store: SessionStore) => SessionStore = store => store,
 ): Promise<HostBench> {
   const server = await startModelServer({ script })
   const vault = createMemoryVault()
@@ -58,7 +59,7 @@ export async function hostBench(
   })
   const newHost = () =>
     createHost({
-      store: createMemoryStore({ clock: systemClock, random: systemRandom, vault }),
+      store: around(createMemoryStore({ clock: systemClock, random: systemRandom, vault })),
       clock,
       random: systemRandom,
       makeSetup: async () => {

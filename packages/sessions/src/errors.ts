@@ -112,4 +112,7 @@ export const sessionErrors = {
   },
 } as const satisfies ErrorTable
 
+/** What an append rejects with when it was not made durable, or is not known to be: nothing may be acted upon then. */
+export const APPEND_FAILURES = ['storage', 'session_superseded', 'outcome_unknown', 'self_fenced'] as const
+
 export const fail = failer(sessionErrors)

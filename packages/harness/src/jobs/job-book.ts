@@ -4,6 +4,7 @@
  */
 import { type Clock, type ExecJobState, isError } from '@beige/protocol'
 import type { ExecClient, ExecEnd, JobName, JobNotify, JobOffsets } from '@beige/sandbox'
+import { APPEND_FAILURES } from '@beige/sessions'
 import { fail } from '../errors.ts'
 import type { Session } from '../session.ts'
 import type { Hands } from '../tool.ts'
@@ -178,7 +179,7 @@ export function createJobBook(parts: {
     for (const job of runningJobs(session.notes())) {
       // A place that can not be opened now is no reason to fail a run that may not need it.
       await watched(job, signal).catch(error => {
-        if (isError(error, 'storage', 'session_superseded')) throw error
+        if (isError(error, ...APPEND_FAILURES)) throw error
       })
     }
   }
