@@ -27,6 +27,10 @@ function doors(): string[] {
     .map(path => relative(PACKAGES, path))
 }
 
-test('only the wires and the catalogues of this package', () => {
-  assert.deepEqual(doors().sort(), ['models/src/adapters.ts', 'models/src/provider-table.ts'])
+test('only the wires, the catalogues and the logins of this package', () => {
+  assert.deepEqual(doors().sort(), [
+    'models/src/adapters.ts',
+    'models/src/logins/login-flows.ts',
+    'models/src/provider-table.ts',
+  ])
 })
