@@ -8,6 +8,7 @@ import {
   chooseDriver,
   DEFAULT_LIMITS,
   type DriverOptions,
+  NO_INSTANCE,
   openDriver,
   type SandboxDriver,
   type SandboxSpec,
@@ -61,6 +62,8 @@ export function agentHands(
     idlePauseMs: IDLE_PAUSE_MS,
   })
 
+  let isTold = false
+
   // It ends with its session on whatever driver it was: the next start may choose another.
   async function endLeft(kind: LocalDriver): Promise<void> {
     try {
@@ -78,7 +81,14 @@ export function agentHands(
     get workdir() {
       return hands.sandbox?.workspace ?? (options.sandbox.kind === 'host' ? cwd : WORKSPACE)
     },
-    open: signal => hands.open(signal),
+    async open(signal) {
+      const opened = await hands.open(signal)
+      if (!isTold && opened.generation === NO_INSTANCE) {
+        isTold = true
+        warn('the exec endpoint has no /health: files become commands, and nothing runs in the background')
+      }
+      return opened
+    },
     detach: () => hands.detach(),
     close: async () => {
       const mine = hands.sandbox?.driver

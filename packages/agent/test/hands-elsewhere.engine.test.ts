@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { execdMissing, startExecd, taskScript } from '@beige/test-support'
+import { execdMissing, startBaseEndpoint, startExecd, taskScript } from '@beige/test-support'
 import { agentBench } from './agent-bench.ts'
 
 const missing = execdMissing()
@@ -32,4 +32,15 @@ test('nobody at the socket: it is said by name', { skip }, async () => {
   const { code, stderr } = await bench.agent(['run', '--sandbox', `unix:${bench.home}/none.sock`, 'go'])
   assert.equal(code, 1)
   assert.match(stderr, /no exec endpoint answers at unix:.*none\.sock/)
+})
+
+test('an endpoint with the base request alone: it is said once, and the tools work', { skip }, async () => {
+  await using execd = await startExecd()
+  await using base = await startBaseEndpoint(execd.socketPath)
+  await using bench = await agentBench(script)
+  const { code, stderr } = await bench.agent(['run', '--exec-url', `unix:${base.socketPath}`, 'go'])
+  assert.equal(code, 0, stderr)
+  assert.equal(stderr.match(/warning: the exec endpoint has no \/health/g)?.length, 1, stderr)
+  assert.equal(readFileSync(join(execd.root, 'a.txt'), 'utf8'), 'by path\n')
+  assert.equal(readFileSync(join(execd.root, 'b.txt'), 'utf8'), `${execd.root}\n`)
 })

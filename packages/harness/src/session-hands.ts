@@ -3,12 +3,10 @@
  * owner once its successor has spoken. In which sandbox the session works is written down, so that its model can be told when
  * it is another one.
  */
-import type { ExecClient } from '@beige/sandbox'
+import { type ExecClient, NO_INSTANCE } from '@beige/sandbox'
 import { sandboxRecord } from './jobs/session-notes.ts'
 import type { Session } from './session.ts'
 import type { Hands } from './tool.ts'
-
-const NO_INSTANCE = 'unknown' // of an endpoint that can not say whether it was started anew
 
 /**
  * Asked before something of the session's sandbox is ended: false where another owner of the session has taken over, whose

@@ -10,6 +10,7 @@ export {
   openDriver,
 } from './drivers/choose-driver.ts'
 export { HOST_USR } from './drivers/docker/image.ts'
+export { NO_INSTANCE } from './drivers/remote.ts'
 export { MADE_BY_ROOT, makeWorkspace } from './drivers/workspace.ts'
 export { type SandboxErrorCode, sandboxErrors } from './errors.ts'
 export * from './exec-client.ts'

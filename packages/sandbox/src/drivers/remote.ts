@@ -15,7 +15,8 @@ export type RemoteOptions = {
 }
 
 const PWD_MS = 10_000
-const NO_INSTANCE = 'unknown' // of an endpoint without /health: it can not say whether it was started anew
+/** `generation` of an endpoint without /health: it can not say whether it was started anew. */
+export const NO_INSTANCE = 'unknown'
 
 export function remoteDriver(options: RemoteOptions): SandboxDriver {
   const { url, headers = {} } = options
