@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { postgresMissing, startPostgres } from '@beige/test-support'
 import { PROGRAMS } from './products.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -19,3 +20,14 @@ for (const workspace of ['packages/agent', 'packages/gateway']) {
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
   })
 }
+
+test('the bundle of the agent has what a database needs: the client and the schema', async t => {
+  const main = join(root, 'packages/agent/dist/main.js')
+  const missing = postgresMissing() || (existsSync(main) ? false : 'absent: bundle (npm run build)')
+  if (missing) return t.skip(missing)
+  await using server = await startPostgres()
+  const args = [main, 'sessions', 'migrate', '--store', server.url]
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [0, ''])
+  assert.match(stdout, /applied 0001-sessions\.sql/)
+})

@@ -7,7 +7,8 @@ import { basename, dirname, join } from 'node:path'
 import { build } from 'rolldown'
 
 const MIGRATIONS = 'packages/sessions/src/postgres/migrations'
-const CONDITIONS = ['beige-source', 'import', 'node', 'default']
+// `import` and `require` come by how a package is asked for: named here, a `require` would get what is meant for imports.
+const CONDITIONS = ['beige-source', 'node', 'default']
 
 /**
  * A program and all it needs, providers' SDKs in chunks that load when first used. One folder of a few files loads in
