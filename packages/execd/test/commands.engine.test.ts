@@ -82,8 +82,12 @@ test('a command starts clean: three descriptors, no signal blocked or ignored, a
   const execd = await startExecd(t)
   const { stdout } = await execd.run({
     command: 'sh',
-    // No pipe in it: the shell would hold its ends while `ls` looks.
-    args: ['-c', 'ls /proc/$$/fd; grep -E "^Sig(Blk|Ign)" /proc/$$/status; cut -d" " -f1,5,6 /proc/$$/stat'],
+    // No pipe in it: the shell would hold its ends while `ls` looks. The masks are those of `grep`, which has the shell's:
+    // dash itself has all signals blocked while it forks.
+    args: [
+      '-c',
+      'ls /proc/$$/fd; grep -E "^Sig(Blk|Ign)" /proc/self/status; cut -d" " -f1,5,6 /proc/$$/stat',
+    ],
   })
   const lines = stdout.toString().trimEnd().split('\n')
   assert.deepEqual(lines.slice(0, 5), [
