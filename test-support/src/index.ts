@@ -1,5 +1,6 @@
 export * from './answer-server.ts'
 export * from './base-endpoint.ts'
+export { compileCache } from './compile-cache.ts'
 export * from './faithful-client.ts'
 export * from './manual-clock.ts'
 export * from './model-script.ts'

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import type { AgentEvent } from '@beige/protocol'
 import { DEFAULT_LIMITS, MADE_BY_ROOT, makeWorkspace, openDriver } from '@beige/sandbox'
 import {
+  compileCache,
   type ModelServer,
   type Script,
   type SeenRequest,
@@ -96,6 +97,7 @@ export async function agentBench(script: Script, wire: WireName = 'anthropic'): 
     HOME: folder,
     BEIGE_HOME: home,
     BEIGE_CANARY: CANARY,
+    ...compileCache(),
     ...routeTo(server, wire),
   }
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd = workspace) => {

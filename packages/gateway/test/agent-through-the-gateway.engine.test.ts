@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { makeWorkspace } from '@beige/sandbox'
-import { startModelServer } from '@beige/test-support'
+import { compileCache, startModelServer } from '@beige/test-support'
 import { gatewayAt, PROVIDER_KEY } from '../src/llm/models.fixture.ts'
 
 const MAIN = new URL('../../agent/src/main.ts', import.meta.url).pathname
@@ -23,6 +23,7 @@ async function agent(port: number, key: string, model: string) {
       env: {
         PATH: process.env.PATH ?? '',
         HOME: folder,
+        ...compileCache(),
         AI_GATEWAY_URL: `http://127.0.0.1:${port}`,
         AI_AGENT_KEY: key,
         ANTHROPIC_API_KEY: 'of-nobody',

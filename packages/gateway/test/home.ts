@@ -1,9 +1,11 @@
 /** A home of its own for a test, and the real `beige` command run in it. */
+
 import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { compileCache } from '@beige/test-support'
 import { type Layout, layoutOf } from '../src/home/layout.ts'
 
 const MAIN = new URL('../src/main.ts', import.meta.url).pathname
@@ -40,7 +42,7 @@ export function testHome(sections: Record<string, unknown> = {}): TestHome {
   }
   writeFileSync(layout.config, JSON.stringify(config, null, 2), { mode: 0o600 })
   const node = [...process.execArgv.filter(arg => arg.startsWith('--conditions')), MAIN]
-  const env = { PATH: process.env.PATH, HOME: layout.home, BEIGE_HOME: layout.home }
+  const env = { PATH: process.env.PATH, HOME: layout.home, BEIGE_HOME: layout.home, ...compileCache() }
   const start = (args: readonly string[]) => spawn(process.execPath, [...node, ...args], { env })
   return {
     layout,
