@@ -78,28 +78,32 @@ export function createLanes(parts: {
   const listening = new Set<() => void>()
   let applied = 0
 
-  function apply(record: SessionRecord): void {
+  /** True when a queue is not what it was. */
+  function apply(record: SessionRecord): boolean {
     if (record.type === 'custom' && record.kind === QUEUED_KIND && isQueued(record.data)) {
       const message = { ...record.data, at: record.at }
       queues[message.lane].push(message)
       if (message.idempotency_key !== undefined) keys.set(message.idempotency_key, message)
-    } else if (record.type === 'custom' && record.kind === UNQUEUED_KIND && isUnqueued(record.data)) {
-      drop(record.data.queue_id)
-    } else if ((record.type === 'message' || record.type === 'prompt') && record.queued !== undefined) {
-      drop(record.queued)
+      return true
     }
+    if (record.type === 'custom' && record.kind === UNQUEUED_KIND && isUnqueued(record.data)) {
+      return drop(record.data.queue_id)
+    }
+    const isSaid = record.type === 'message' || record.type === 'prompt'
+    return isSaid && record.queued !== undefined && drop(record.queued)
   }
 
-  function drop(queueId: string): void {
+  function drop(queueId: string): boolean {
+    const before = queues.steer.length + queues.follow_up.length
     for (const lane of LANES) queues[lane] = queues[lane].filter(one => one.queue_id !== queueId)
+    return queues.steer.length + queues.follow_up.length < before
   }
 
   function catchUp(): void {
-    const before = applied
-    for (const record of session.log.records.slice(applied)) apply(record)
+    const isFirst = applied === 0
+    const changes = session.log.records.slice(applied).filter(apply)
     applied = session.log.records.length
-    if (applied > before && before > 0) changed()
-    if (queues.steer.length > 0) for (const heard of [...listening]) heard()
+    if (changes.length > 0 && !isFirst) changed()
   }
 
   async function append(...bodies: RecordBody[]): Promise<readonly SessionRecord[]> {
