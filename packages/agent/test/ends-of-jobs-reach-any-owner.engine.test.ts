@@ -35,8 +35,16 @@ const STEPS: Script = taskScript([
   { calls: [{ name: 'bash_job', input: { timeout_ms: 600_000 } }] },
   { text: 'It runs.' },
 ])
+// Its run ends while the job goes on: only a waker can tell of the end.
+const LEAVES: Script = taskScript([
+  background('while [ ! -e go ]; do sleep 0.02; done; exit 7'),
+  { text: 'It runs.' },
+  { text: 'I heard.' },
+])
+const leaves = (request: SeenRequest) => JSON.stringify(request.messages).includes('leave it running')
 const isLater = (request: SeenRequest) => JSON.stringify(request.messages).includes('and now?')
-const SCRIPT: Script = request => (isLater(request) ? { text: 'I see.' } : turnFor(STEPS, request))
+const SCRIPT: Script = request =>
+  isLater(request) ? { text: 'I see.' } : turnFor(leaves(request) ? LEAVES : STEPS, request)
 
 /** Another process of the same state directory, that sandboxes report to. */
 async function replica(bench: AgentBench) {
@@ -156,9 +164,12 @@ test('`agent serve` with --notify-origin is such a process, and wakes its own se
 
   const asked = bench.seen.length
   await rm(join(execd.root, 'go'))
-  const message = JSON.stringify({ type: 'prompt', message: 'once more' })
-  await at('/_beyond/agent?session_id=s_wake', { headers: json, body: message })
-  await until(() => bench.seen.length === asked + 2, 'the job of another session runs')
+  const message = JSON.stringify({ type: 'prompt', message: 'leave it running' })
+  const sent = await at('/_beyond/agent?session_id=s_wake', { headers: json, body: message })
+  const get_run = JSON.stringify({ type: 'get_run', run_id: sent.headers.get('x-run-id'), wait_ms: 20_000 })
+  const ended = await at('/_beyond/agent?session_id=s_wake', { headers: json, body: get_run })
+  assert.equal(Object(await ended.json()).data.state, 'done')
+  assert.equal(bench.seen.length, asked + 2)
   await execdGoesOn(execd.root)
   await until(() => bench.seen.some(isWoken), `a run begins by itself: ${server.stderr()}`)
   server.process.kill('SIGTERM')
