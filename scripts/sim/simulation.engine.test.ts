@@ -5,7 +5,7 @@ import { plants } from './plants.ts'
 import { EPISODE_TURNS, faultsLine, runSimulation } from './run-simulation.ts'
 import { FAULTS } from './world/faults.ts'
 
-const TURNS = Number(process.env.SIM_TURNS ?? 20_000)
+const TURNS = Number(process.env.SIM_TURNS ?? 10_000)
 const SEEDS = { fixed: 1, random: Number(process.env.SIM_SEED ?? Date.now() % 1_000_000_000) }
 
 for (const [name, seed] of Object.entries(SEEDS)) {
