@@ -104,6 +104,7 @@ export function createLanes(parts: {
     const changes = session.log.records.slice(applied).filter(apply)
     applied = session.log.records.length
     if (changes.length > 0 && !isFirst) changed()
+    if (queues.steer.length > 0) for (const heard of [...listening]) heard()
   }
 
   async function append(...bodies: RecordBody[]): Promise<readonly SessionRecord[]> {
