@@ -2,7 +2,7 @@
 import { test } from 'node:test'
 import { runSimulation } from '../test/run-simulation.ts'
 
-const SEEDS = Number(process.env.LEDGER_SEEDS ?? 3)
+const SEEDS = Number(process.env.LEDGER_SEEDS ?? 2)
 
 for (let seed = 1; seed <= SEEDS; seed++)
   test(`10,000 requests with aborts, cuts, retries, fallbacks, cache tiers, seed ${seed}: to the last token`, async () => {
