@@ -48,7 +48,7 @@ async function listingRow(name: string, open: () => SessionStore, rounds: number
     const directories: number[] = []
     for (let round = 0; round < rounds; round += 1) {
       pages.push(await timed(() => store.list({ limit: PAGE, offset: round * PAGE })))
-      directories.push(await timed(() => store.list({ limit: PAGE, cwd: `/work/p${round}` })))
+      directories.push(await timed(() => store.list({ limit: PAGE, cwd: `/projects/p${round}` })))
       searches.push(await timed(() => store.list({ limit: PAGE, text: `task ${round + 1}7` })))
     }
     return {
@@ -79,7 +79,7 @@ async function manySessions(root: string): Promise<void> {
     await Promise.all(
       numbers.map(async number => {
         const title = `task ${number}`
-        const log = await store.create({ id: `s_${number}`, cwd: `/work/p${number % CWDS}`, title })
+        const log = await store.create({ id: `s_${number}`, cwd: `/projects/p${number % CWDS}`, title })
         await log.close()
       }),
     )
@@ -103,8 +103,8 @@ async function fillTable(url: string): Promise<void> {
     await client.query(
       `INSERT INTO sessions (tenant, id, epoch, last_seq, prev, title, cwd, model, created_at, updated_at,
          message_count, meta, search)
-       SELECT 'local', 's_' || n, 1, 1, '', 'task ' || n, '/work/p' || n % ${CWDS}, 'm', n, n, 2, '{}',
-         'task ' || n || chr(10) || 's_' || n || chr(10) || '/work/p' || n % ${CWDS}
+       SELECT 'local', 's_' || n, 1, 1, '', 'task ' || n, '/projects/p' || n % ${CWDS}, 'm', n, n, 2, '{}',
+         'task ' || n || chr(10) || 's_' || n || chr(10) || '/projects/p' || n % ${CWDS}
        FROM generate_series(0, ${COUNT - 1}) AS n`,
     )
     await client.query('VACUUM ANALYZE sessions') // as the server does by itself some time after
