@@ -1,5 +1,5 @@
 /** Tool calls as an editor shows them. Pure. */
-import type { PlanEntry, ToolCall, ToolCallContent, ToolCallUpdate, ToolKind } from '@agentclientprotocol/sdk'
+import type { ToolCall, ToolCallContent, ToolCallUpdate, ToolKind } from '@agentclientprotocol/sdk'
 import { subjectOf } from '@beige/client'
 import type { ApprovalRequest } from '@beige/protocol'
 import type { Workspace } from './prompt-blocks.ts'
@@ -16,10 +16,7 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   exec: 'execute',
   bash_job: 'execute',
   web: 'fetch',
-  todo: 'think',
 }
-const PLAN_TOOL = 'todo'
-const PLAN_STATES = ['pending', 'in_progress', 'completed'] as const
 
 export type StartedCall = { id: string; name: string; input: unknown }
 
@@ -81,22 +78,6 @@ export function askedCall(
 
 export function textContent(text: string): ToolCallContent {
   return { type: 'content', content: { type: 'text', text } }
-}
-
-/** The entries of the agent's list of tasks; null where the call is none of it. */
-export function planOf(name: string, input: unknown): PlanEntry[] | null {
-  if (name !== PLAN_TOOL || typeof input !== 'object' || input === null) return null
-  const todos = 'todos' in input && Array.isArray(input.todos) ? input.todos : null
-  return (
-    todos?.map((todo: unknown): PlanEntry => {
-      const state = textField(todo, 'status')
-      return {
-        content: textField(todo, 'content') ?? '',
-        priority: 'medium',
-        status: PLAN_STATES.find(one => one === state) ?? 'pending',
-      }
-    }) ?? null
-  )
 }
 
 function textField(value: unknown, name: string): string | undefined {

@@ -2,7 +2,7 @@
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import type { AgentEvent, SessionMessage } from '@beige/protocol'
 import type { Workspace } from './prompt-blocks.ts'
-import { diffOf, planOf, type StartedCall, startedCall, textContent } from './tool-calls.ts'
+import { diffOf, type StartedCall, startedCall, textContent } from './tool-calls.ts'
 
 export type Updates = {
   /** What a run's event shows; nothing for most. */
@@ -26,8 +26,6 @@ export function createUpdates({ workspace, terminals }: UpdatesOptions): Updates
 
   const started = (call: StartedCall): SessionUpdate[] => {
     calls.set(call.id, { ...call, bytes: 0 })
-    const plan = planOf(call.name, call.input)
-    if (plan) return [{ sessionUpdate: 'plan', entries: plan }]
     const shown = startedCall(call, workspace)
     const terminal = isTerminal(call)
       ? {
@@ -54,7 +52,6 @@ export function createUpdates({ workspace, terminals }: UpdatesOptions): Updates
   const ended = (end: Ended): SessionUpdate[] => {
     const call = calls.get(end.id)
     calls.delete(end.id)
-    if (call && planOf(call.name, call.input)) return []
     const status = end.is_error || end.outcome !== 'done' ? 'failed' : 'completed'
     const update = { sessionUpdate: 'tool_call_update', toolCallId: end.id, status } as const
     const content = end.result.flatMap((block): ToolCallContent[] =>
